@@ -79,7 +79,7 @@ def test_strength_0_is_the_model_itself(model, counts, strength):
         return
     np.testing.assert_allclose(regularised.topic_tags_, plain.topic_tags_, **tolerance)
     chances = plain.transform(new) @ plain.topic_tags_  # sLDA scores at least one of several draws
-    np.testing.assert_allclose(regularised.tag_chances(new), chances, **tolerance)
+    np.testing.assert_allclose(regularised.transform(new) @ regularised.topic_tags_, chances, **tolerance)
 
 
 @pytest.mark.parametrize("strength", [0.2, 2.0])

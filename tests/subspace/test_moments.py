@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tracemalloc
 
 import numpy as np
@@ -11,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from visterm.compute import choose_device
 from visterm.contracts import inputs
 from visterm.errors import InputError
 from visterm.subspace import Moments
@@ -159,27 +157,6 @@ def test_halves_are_not_copied(monkeypatch):
     adding = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert max(fitting, adding) < 1.2 * X.nbytes  # a copy in float32 is 2
-
-
-@pytest.mark.parametrize("covariance", [True, False])
-def test_sums_by_torch_are_the_same(covariance):
-    """In NumPy's arrays, which have the methods that are used of tensors."""
-    X, tags = collection(100)
-    device = choose_device("numpy")
-    found = moments._sums_by_torch(X, sparse.csr_array(tags), covariance, device)
-    expected = moments._sums(X, sparse.csr_array(tags), covariance, device)
-    for ours, theirs in zip(found, expected, strict=True):
-        assert (ours is None) == (theirs is None)
-        if ours is not None:
-            np.testing.assert_allclose(ours, theirs, atol=1e-9)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
-def test_torch_gives_the_same():
-    X, tags = collection(100)
-    assert_equal(Moments(device="cpu").fit(X, tags), Moments().fit(X, tags))
-    slim = Moments(device="cpu", covariance=False).fit(X, tags)
-    np.testing.assert_allclose(slim.x_variance, X.var(axis=0))
 
 
 def test_some_rows_are_those_pictures_without_a_copy(monkeypatch):

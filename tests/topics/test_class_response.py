@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
 
-from visterm.topics.inference.labelled import softmax_regression
+from visterm.topics.inference.joint_model import softmax_regression
 from visterm.topics.inference.refine import RootScale, roots
 
 

@@ -89,8 +89,6 @@ def test_start_topics_are_far_apart_and_deal_with_few_or_empty_pictures():
     assert set(start_topics(X, 3, np.random.RandomState(0)).argmax(axis=1)) == {0, 1, 2}
     assert start_topics(X[:1], 4, np.random.RandomState(0)).shape == (4, 3)
     np.testing.assert_array_equal(start_topics(sparse.csr_array((30, 3)), 2, np.random.RandomState(0)), np.ones((2, 3)))
-    with pytest.raises(InputError, match="start"):
-        start_topics(X, 2, np.random.RandomState(0), how="nowhere")
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 12])

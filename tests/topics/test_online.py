@@ -102,11 +102,6 @@ def test_nothing_is_known_before_the_first_batch_and_single_pictures_count():
     assert two.step(0) == 1
 
 
-def test_statistics_of_earlier_versions_do_not_know_the_size_of_the_collection():
-    packed = OnlineStatistics.of(sums(10, 1.0)).packed()
-    assert OnlineStatistics.unpacked({name: packed[name] for name in packed if name != "n_total"}).n_pictures == 10
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_batches_continue_a_fit_and_a_fit_forgets_batches(name):
     X, y, tags = collection()
@@ -259,33 +254,3 @@ def test_tags_of_all_batches_are_counted():
     assert model.mean_n_tags_ == pytest.approx(tags[:10].sum() / 7)
     model.partial_fit(X[:3], np.zeros((3, 3)))
     assert model.mean_n_tags_ == pytest.approx(tags[:10].sum() / 7)
-
-
-def test_topics_of_earlier_versions_count_as_if_a_batch_like_the_next_had_made_them():
-    X, _, tags = collection()
-    more, _, more_tags = collection(1, 20)
-    model = new("corr-lda").fit(X, tags)
-    del model.online_
-    topics, batch = model.topic_codewords_, statistics_of(model, more, more_tags)
-    step = (20 / 20 + 2) ** -0.6
-    mixed = (1 - step) * topics * more.sum() / 3 + step * batch
-    np.testing.assert_allclose(model.partial_fit(more, more_tags).topic_codewords_, normalised(2 * mixed, 0.01))
-
-
-def test_tags_of_earlier_versions_count_as_many_as_those_of_the_next_batch():
-    tags = np.array([[0.9, 0.1], [0.3, 0.7]])
-    batch = TopicStatistics(4, -1.0, np.full((2, 3), 5.0), np.zeros(2), np.array([[3.0, 2.0], [0.0, 7.0]]))
-    guessed = OnlineStatistics.guessed(np.full((2, 3), 1 / 3), tags, batch).total
-    np.testing.assert_allclose(guessed.tags, 6 * tags)
-    np.testing.assert_allclose(guessed.codewords, batch.codewords)
-    assert guessed.n_pictures == 4
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_models_of_earlier_versions_go_on_too(name):
-    X, y, tags = collection()
-    model = new(name).fit(X, *labels(MODELS[name], y, tags))
-    del model.online_
-    before = model.topic_codewords_.copy()
-    model.partial_fit(X[:9], *labels(model, y[:9], tags[:9]))
-    assert np.abs(model.topic_codewords_ - before).max() < 0.2

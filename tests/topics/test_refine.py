@@ -23,10 +23,9 @@ from visterm.topics import (
 )
 from visterm.topics.inference._kernels_refine import propagate_back
 from visterm.topics.inference.em import Bags
-from visterm.topics.inference.labelled import mean_assignments
+from visterm.topics.inference.joint_model import mean_assignments
 from visterm.topics.inference.refine import (
     SWEEPS,
-    Refined,
     RootScale,
     _Adam,
     _by_logits,
@@ -69,20 +68,21 @@ def state(seed, data, model):
     gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
     coefficients = np.random.default_rng(seed).normal(size=(3, 5))
     scale = RootScale.of(mean_assignments(gamma, data.bags, model.alpha))
-    return scale, Refined(model.codewords, coefficients, model.tags)
+    return scale, JointTopics(model.codewords, model.tags, coefficients, model.alpha)
 
 
-def value(data, alpha, scale, at, start):
-    gamma = sweep(data.bags, at.codewords, alpha, start)[:, -1]
-    return label_value(data, gamma, alpha, scale, at, RIDGE, SMOOTHING)
+def value(data, scale, at, start):
+    gamma = sweep(data.bags, at, start)[:, -1]
+    return label_value(data, gamma, scale, at, RIDGE, SMOOTHING)
 
 
 def held_out_score(unseen):
     def look(model):
         gamma = infer_topics(unseen.bags, model.codewords, model.alpha).gamma
-        at = Refined(model.codewords, np.column_stack([model.coefficients, model.intercepts / 2.5]), model.tags)
+        coefficients = np.column_stack([model.coefficients, model.intercepts / 2.5])
+        at = JointTopics(model.codewords, model.tags, coefficients, model.alpha)
         unit = RootScale(np.zeros(4), np.ones(4))
-        return label_value(unseen, gamma, model.alpha, unit, at, 0.0, 0.0)[0]
+        return label_value(unseen, gamma, unit, at, 0.0, 0.0)[0]
 
     return look
 
@@ -91,7 +91,7 @@ def held_out_score(unseen):
 def test_sweeps_are_those_of_inference(n_topics):
     data, model = problem(0, n_topics=n_topics)
     start = starting_gamma(data.bags, model.alpha)
-    found = sweep(data.bags, model.codewords, model.alpha, start)
+    found = sweep(data.bags, model, start)
     np.testing.assert_array_equal(found[:, 0], start)
     for n in range(1, SWEEPS + 1):
         expected = infer_topics(data.bags, model.codewords, model.alpha, max_sweeps=n, tolerance=0).gamma
@@ -121,7 +121,7 @@ def test_the_kernel_equals_its_definition(n_topics):
             above = (above * shares + pull @ likelihood) * weights * polygamma(1, gamma)
     found = np.zeros((8, n_topics))
     bags, likelihood = data.bags, np.ascontiguousarray(model.codewords.T)
-    gammas = sweep(bags, model.codewords, model.alpha, start)
+    gammas = sweep(bags, model, start)
     propagate_back(Bags(bags.indptr, bags.indices, bags.data), likelihood, model.alpha, gammas, upstream, found)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
@@ -132,17 +132,17 @@ def test_gradients_are_those_of_finite_differences(seed, name):
     data, model = problem(seed)
     scale, at = state(seed, data, model)
     start = infer_topics(data.bags, model.codewords, model.alpha, max_sweeps=1).gamma
-    _, by_gamma, slopes = value(data, model.alpha, scale, at, start)
+    _, by_gamma, slopes = value(data, scale, at, start)
     if name == "codewords":
-        gammas = sweep(data.bags, at.codewords, model.alpha, start)
-        gradient = topic_gradient(data.bags, at.codewords, model.alpha, gammas, by_gamma)
+        gammas = sweep(data.bags, at, start)
+        gradient = topic_gradient(data.bags, at, gammas, by_gamma)
     else:
         gradient = getattr(slopes, name)
     for place in [(0, 0), (1, 2), (2, 1), (2, 2)]:
         step = np.zeros(gradient.shape)
         step[place] = 1e-6
-        above = value(data, model.alpha, scale, replace(at, **{name: getattr(at, name) + step}), start)[0]
-        below = value(data, model.alpha, scale, replace(at, **{name: getattr(at, name) - step}), start)[0]
+        above = value(data, scale, replace(at, **{name: getattr(at, name) + step}), start)[0]
+        below = value(data, scale, replace(at, **{name: getattr(at, name) - step}), start)[0]
         assert gradient[place] == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-5)
 
 
@@ -151,16 +151,15 @@ def test_pictures_of_one_token_teach_topics():
     data = replace(data, bags=sparse.csr_array(np.eye(8)))
     scale, at = state(0, data, model)
     start = starting_gamma(data.bags, model.alpha)
-    _, by_gamma, _ = value(data, model.alpha, scale, at, start)
-    gammas = sweep(data.bags, at.codewords, model.alpha, start)
-    gradient = topic_gradient(data.bags, at.codewords, model.alpha, gammas, by_gamma)
+    _, by_gamma, _ = value(data, scale, at, start)
+    gammas = sweep(data.bags, at, start)
+    gradient = topic_gradient(data.bags, at, gammas, by_gamma)
     assert np.abs(gradient).max() > 0.1
     for place in [(0, 0), (1, 2), (3, 7)]:
         step = np.zeros(gradient.shape)
         step[place] = 1e-6
         above, below = (
-            value(data, model.alpha, scale, replace(at, codewords=at.codewords + sign * step), start)[0]
-            for sign in (1, -1)
+            value(data, scale, replace(at, codewords=at.codewords + sign * step), start)[0] for sign in (1, -1)
         )
         assert gradient[place] == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-5)
 
@@ -235,9 +234,9 @@ def test_a_pass_begins_with_the_value_of_the_model_it_continues(monkeypatch):
     data, model = problem(6)
     model = replace(model, intercepts=np.array([0.3, -0.2, 0.1]))
     scale, gamma = scale_of(data, model), infer_topics(data.bags, model.codewords, model.alpha).gamma
-    start = Refined(model.codewords, scale.scaled(model.coefficients, model.intercepts), model.tags)
+    start = JointTopics(model.codewords, model.tags, scale.scaled(model.coefficients, model.intercepts), model.alpha)
     found, objective = run(data, model)
-    np.testing.assert_allclose(objective, [value(data, model.alpha, scale, start, gamma)[0]], rtol=1e-9)
+    np.testing.assert_allclose(objective, [value(data, scale, start, gamma)[0]], rtol=1e-9)
     assert_same(found, model, atol=1e-9)  # steps shrink to zero: the last and only one is as short
 
 
@@ -301,8 +300,8 @@ def test_a_first_refinement_forgets_the_coefficients_and_ends_with_the_best_ones
     assert len(objective) == 4
     assert_same(run(data, replace(model, coefficients=np.zeros((3, 4))), n_passes=4, step=1.0)[0], found)
     scale, gamma = scale_of(data, model), infer_topics(data.bags, found.codewords, found.alpha).gamma
-    at = Refined(found.codewords, scale.scaled(found.coefficients, found.intercepts), found.tags)
-    slopes = label_value(data, gamma, model.alpha, scale, at, RIDGE, SMOOTHING)[2]
+    at = JointTopics(found.codewords, found.tags, scale.scaled(found.coefficients, found.intercepts), found.alpha)
+    slopes = label_value(data, gamma, scale, at, RIDGE, SMOOTHING)[2]
     assert np.abs(slopes.coefficients).max() < 1e-2
     again, _ = run(data, found, n_passes=4, step=0.5)
     assert np.abs(again.coefficients - found.coefficients).max() > 1e-6
@@ -364,7 +363,7 @@ def test_an_empty_picture_has_no_derivative():
     data, model = problem(16)
     scale, at = state(16, data, model)
     empty = replace(data, bags=sparse.csr_array((12, 8)))
-    _, by_gamma, _ = label_value(empty, np.tile(model.alpha, (12, 1)), model.alpha, scale, at, RIDGE, SMOOTHING)
+    _, by_gamma, _ = label_value(empty, np.tile(model.alpha, (12, 1)), scale, at, RIDGE, SMOOTHING)
     assert not by_gamma.any()
 
 

@@ -30,7 +30,7 @@ from visterm.topics import (
 )
 from visterm.topics.inference._kernels_class import class_room, class_term_of, exponentials
 from visterm.topics.inference._kernels_slda import _MOST_SETTLING, _SETTLED, Room, start_picture
-from visterm.topics.inference.labelled import mean_assignments, softmax_regression
+from visterm.topics.inference.joint_model import mean_assignments, softmax_regression
 from visterm.topics.inference.refine import label_likelihood
 
 
@@ -288,7 +288,7 @@ def test_a_step_of_the_coefficients_that_is_too_long_is_shortened(seed, monkeypa
     inferred = infer_labelled(data, model, gamma, max_sweeps=2)
 
     def rise(n_tries):
-        monkeypatch.setattr("visterm.topics.inference.labelled._MAX_HALVINGS", n_tries)
+        monkeypatch.setattr("visterm.topics.inference.joint_model._MAX_HALVINGS", n_tries)
         found = improve_coefficients(inferred, model.coefficients, 0.01)
         values = [inferred.class_value(at)[0] - 0.005 * (at**2).sum() for at in (model.coefficients, found)]
         return values[1] - values[0]

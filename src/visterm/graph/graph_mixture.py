@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
 from typing import Any, ClassVar, Self
 
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import AnnotatorMixin, Features, Scores
+from visterm.contracts import NOT_NEGATIVE, AnnotatorMixin, Features, Scores
 from visterm.graph.inference.lapvar import Array
 from visterm.graph.picture_graph import PictureGraph
 from visterm.graph.regularized import GraphRegularized
-from visterm.topics import TopicModel, UnigramMixture, accepted
+from visterm.topics import TopicModel, UnigramMixture
 
 
 @dataclass(eq=False, repr=False)
@@ -34,10 +32,9 @@ class GraphMixture(AnnotatorMixin, TopicModel):
     learns_from_untagged = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **accepted("n_topics n_tokens held_out_share max_iter tol random_state"),
         **{name: PictureGraph._parameter_constraints[name] for name in ("n_neighbors", "metric", "weights")},
         **{name: GraphRegularized._parameter_constraints[name] for name in ("strength", "method")},
-        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "smoothing": [NOT_NEGATIVE],
     }
 
     n_topics: int = 50

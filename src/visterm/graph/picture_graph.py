@@ -78,8 +78,10 @@ class PictureGraph(Estimator):
     def fit(self, X: Features, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's estimators take a y
         """Link the pictures of ``X``."""
         self._validate_params()
-        self._check_neighbourhood()
-        self.features_ = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
+        metric = metric_named(self.metric)
+        if self.weights == "cosine" and self.metric not in ("cosine", "hellinger"):
+            raise InputError(f"the metric {self.metric!r} has no cosine: use binary or heat weights, or another metric")
+        self.features_ = check_features(self, X, fitting=True, non_negative=metric.needs_counts)
         # The neighbours that each picture chose: row i holds their distances, zeros included.
         self.chosen_ = self._choose_all()
         return self._link()
@@ -196,12 +198,6 @@ class PictureGraph(Estimator):
         self.links_ = sparse.csr_array(weighed.maximum(weighed.T))
         _, self.component_of_ = sparse.csgraph.connected_components(self.links_)
         return self
-
-    def _check_neighbourhood(self) -> None:
-        """Refuse parameters that cannot be combined."""
-        metric_named(self.metric)
-        if self.weights == "cosine" and self.metric not in ("cosine", "hellinger"):
-            raise InputError(f"the metric {self.metric!r} has no cosine: use binary or heat weights, or another metric")
 
 
 def _triples(lists: sparse.csr_array, offset: int = 0) -> tuple[NDArray[Any], ...]:

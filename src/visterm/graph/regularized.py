@@ -104,10 +104,8 @@ class GraphRegularized(AnnotatorMixin, TopicModel):
         "strength": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
         "method": [StrOptions(METHODS)],
         "strengths": ["array-like"],
-        "held_out_share": [Interval(Real, 0, 1, closed="left")],
         "model_feature": [str, None],
         "graph_feature": [str, None],
-        "random_state": ["random_state"],
     }
 
     #: What the graph makes similar, where that is not the proportions.
@@ -201,18 +199,16 @@ class GraphRegularized(AnnotatorMixin, TopicModel):
         proportions[known] = self.proportions_[same[known]]
         return proportions
 
-    def tag_chances(self, X: Features) -> Scores:
-        """p(tag | picture): the probability that the next tag of the picture is this one; rows sum to one."""
-        return distributions(self.transform(X) @ self.topic_tags_)
-
     def score_tags(self, X: Features) -> Scores:
         """The probability that a picture carries each tag, calibrated on held-out pictures."""
-        chances = self.tag_chances(X)
-        return self.confidence_.probabilities(chances)
+        return self._probabilities(self.transform(X))
 
     def score_training(self) -> Scores:
         """:meth:`score_tags` of the training pictures, in their order."""
-        return self.confidence_.probabilities(distributions(self.proportions_ @ self.topic_tags_))
+        return self._probabilities(self.proportions_)
+
+    def _probabilities(self, proportions: NDArray[np.float64]) -> Scores:
+        return self.confidence_.probabilities(distributions(proportions @ self.topic_tags_))
 
 
 def _feature(X: Features, tagger: GraphRegularized, parameter: str) -> Any:

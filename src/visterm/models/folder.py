@@ -29,7 +29,7 @@ _TENSORS, _INFO, _CARD = "model.safetensors", "model.json", "README.md"
 _MAX_INFO_BYTES = 64 * 2**20
 #: In model.json: the size and the checksum of the other files, and the checksum of model.json itself.
 _FILES, _CHECKSUM = "files", "checksum"
-_RECIPE_PREFIX = "recipe/"
+_RECIPE = "recipe/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def save_model(model: Model, folder: Path) -> None:
         "relevance": pack(model.relevance, "relevance", tensors),
         "recipe_parameters": model.recipe.parameters(),
     }
-    tensors |= {_RECIPE_PREFIX + name: array for name, array in model.recipe.state().items()}
+    tensors |= {_RECIPE + name: array for name, array in model.recipe.state().items()}
     data = save(tensors)
     contents[_FILES] = {_TENSORS: {"bytes": len(data), "crc32": zlib.crc32(data)}}
     contents[_CHECKSUM] = _checksum(contents)
@@ -194,7 +194,9 @@ def _parts(contents: dict[str, Any], info: ModelInfo, folder: Path) -> Parts:
         relevance = unpack(contents.get("relevance"), tensors)
         if relevance is not None and not hasattr(relevance, "log_probabilities"):
             raise InputError("its relevance cannot compute probabilities")
-        recipe = _restored(recipe_named(info.recipe), tensors)
+        recipe = recipe_named(info.recipe)
+        if state := {name.removeprefix(_RECIPE): a for name, a in tensors.items() if name.startswith(_RECIPE)}:
+            recipe.restore(state)
     except MissingExtraError:
         raise
     except InputError as error:
@@ -235,13 +237,6 @@ def _known(contents: dict[str, Any], what: str) -> Any:
     files = contents.get(_FILES)
     about = files.get(_TENSORS) if isinstance(files, dict) else None
     return about.get(what) if isinstance(about, dict) else None
-
-
-def _restored(recipe: Recipe, tensors: Tensors) -> Recipe:
-    state = {name.removeprefix(_RECIPE_PREFIX): a for name, a in tensors.items() if name.startswith(_RECIPE_PREFIX)}
-    if state:
-        recipe.restore(state)
-    return recipe
 
 
 def _read_contents(folder: Path) -> dict[str, Any]:

@@ -62,6 +62,8 @@ def _upgraded_estimator(stored: dict[str, Any]) -> dict[str, Any]:
     if target == "visterm.graph:PictureGraph" and isinstance(parameters, dict):
         given = {key: item for key, item in parameters.items() if key != "max_distance" or item is not None}
         upgraded["parameters"] = given
+    if target == "visterm.subspace:Moments" and isinstance(parameters, dict):
+        upgraded["parameters"] = {key: item for key, item in parameters.items() if key != "device"}
     if target in _OF_PAPERS and isinstance(parameters, dict) and isinstance(fitted, dict):
         return upgraded | _of_paper_or_refined(target, parameters, fitted)
     return upgraded

@@ -5,9 +5,7 @@ from .inference._kernels_lda import trigamma as trigamma
 from .inference.aspects import Aspects as Aspects
 from .inference.aspects import fold_in as fold_in
 from .inference.em import Inferred as Inferred
-from .inference.em import TopicModel as TopicModel
 from .inference.em import TopicStatistics as TopicStatistics
-from .inference.em import accepted as accepted
 from .inference.em import check_bags as check_bags
 from .inference.em import check_tag_bags as check_tag_bags
 from .inference.em import climb as climb
@@ -18,17 +16,18 @@ from .inference.em import of_size as of_size
 from .inference.em import start_topics as start_topics
 from .inference.em import starting_gamma as starting_gamma
 from .inference.joint_model import JointTopicModel as JointTopicModel
-from .inference.labelled import JointTopics as JointTopics
-from .inference.labelled import Labelled as Labelled
-from .inference.labelled import LabelledInference as LabelledInference
-from .inference.labelled import improve_coefficients as improve_coefficients
-from .inference.labelled import infer_labelled as infer_labelled
-from .inference.labelled import mean_assignments as mean_assignments
-from .inference.labelled import responsibilities as responsibilities
+from .inference.joint_model import Labelled as Labelled
+from .inference.joint_model import LabelledInference as LabelledInference
+from .inference.joint_model import improve_coefficients as improve_coefficients
+from .inference.joint_model import infer_labelled as infer_labelled
+from .inference.joint_model import mean_assignments as mean_assignments
+from .inference.joint_model import responsibilities as responsibilities
 from .inference.refine import RefinedTopics as RefinedTopics
 from .inference.refine import roots as roots
+from .inference.topic_model import DirichletTopicModel as DirichletTopicModel
+from .inference.topic_model import JointTopics as JointTopics
+from .inference.topic_model import TopicModel as TopicModel
 from .lda import LDA as LDA
-from .lda import Topics as Topics
 from .link_lda import LinkLDA as LinkLDA
 from .plsa import PLSA as PLSA
 from .slda import SupervisedLDA as SupervisedLDA
@@ -46,6 +45,7 @@ __all__ = [
     "PLSA",
     "Aspects",
     "CorrLDA",
+    "DirichletTopicModel",
     "Inferred",
     "JointTopicModel",
     "JointTopics",
@@ -62,10 +62,8 @@ __all__ = [
     "TopicModel",
     "TopicNeighbours",
     "TopicStatistics",
-    "Topics",
     "UnigramMixture",
     "Unigrams",
-    "accepted",
     "check_bags",
     "check_tag_bags",
     "climb",

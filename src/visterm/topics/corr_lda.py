@@ -6,8 +6,7 @@ from typing import Any, Self
 
 from visterm.contracts import Features
 from visterm.topics.inference.em import check_tag_bags
-from visterm.topics.inference.joint_model import JointTopicModel
-from visterm.topics.inference.labelled import Labelled
+from visterm.topics.inference.joint_model import JointTopicModel, Labelled
 
 
 class CorrLDA(JointTopicModel):

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from visterm.contracts import Features, check_tags
 from visterm.topics.corr_lda import CorrLDA
-from visterm.topics.inference.labelled import Labelled
+from visterm.topics.inference.joint_model import Labelled
 from visterm.topics.slda_refined import RefinedTopicModel
 
 

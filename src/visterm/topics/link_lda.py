@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute import progress
 from visterm.contracts import AnnotatorMixin, Features, Scores
 from visterm.topics.inference import em
-from visterm.topics.inference.em import Array, TopicModel, TopicStatistics, accepted, check_tag_bags
+from visterm.topics.inference.em import TopicStatistics, check_tag_bags
+from visterm.topics.inference.topic_model import DirichletTopicModel, JointTopics
 from visterm.topics.unigram_mixture import fit_unigrams, start_responsibilities
 
 _START_STEPS = 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinkedTopics:
-    """The parameters of the model."""
-
-    codewords: Array  # pi, (n_topics, n_codewords)
-    tags: Array  # beta, (n_topics, n_tags)
-    alpha: Array  # (n_topics,)
-
-
-@dataclass(eq=False, repr=False)
-class LinkLDA(AnnotatorMixin, TopicModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinkLDA(AnnotatorMixin, DirichletTopicModel):
     """Predicts tags from topic proportions that a picture's codewords and tags share.
 
     theta ~ Dirichlet(``alpha``); every codeword and every tag draws a topic of its own from theta, then itself from
@@ -44,19 +35,7 @@ class LinkLDA(AnnotatorMixin, TopicModel):
 
     scores_are_chances = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
-        "n_topics alpha learn_alpha smoothing n_tokens max_iter tol random_state"
-    )
-
-    n_topics: int = 20
-    _: KW_ONLY
-    alpha: float = 0.1
-    learn_alpha: bool = False
     smoothing: float = 0.1
-    n_tokens: float | None = None
-    max_iter: int = 100
-    tol: float = 1e-5
-    random_state: Any = None
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the topics of both vocabularies."""
@@ -69,44 +48,29 @@ class LinkLDA(AnnotatorMixin, TopicModel):
         # A token of either vocabulary has its own topic, so the E step treats both as one vocabulary.
         both, gamma = sparse.csr_array(sparse.hstack([bags, tags])), None
 
-        def e_step(model: LinkedTopics) -> tuple[TopicStatistics, float]:
+        def e_step(model: JointTopics) -> tuple[TopicStatistics, float]:
             nonlocal gamma
             topics = np.hstack([model.codewords, model.tags])
             inferred = em.infer_topics(both, topics, model.alpha, start=gamma)
             gamma = inferred.gamma
-            return inferred.statistics, inferred.statistics.bound + self._log_prior(model)
+            codewords, tags = np.split(inferred.statistics.codewords, [bags.shape[1]], axis=1)
+            statistics = replace(inferred.statistics, codewords=codewords, tags=tags)
+            return statistics, statistics.bound + self._log_prior(model)
 
         with progress.task("Fitting Link-LDA", total=_START_STEPS + self.max_iter) as bar:
             start = self._start(bags, tags, check_random_state(self.random_state), bar)
             model, self.objective_ = em.climb(
                 start, e_step, self._maximise, max_iter=self.max_iter, tol=self.tol, bar=bar
             )
-        self.topic_codewords_ = np.ascontiguousarray(model.codewords)
-        self.topic_tags_ = np.ascontiguousarray(model.tags)
-        self.alpha_ = model.alpha
+        self._keep(model)
         self.n_iter_ = len(self.objective_)
         return self
 
-    def _start(self, bags: sparse.csr_array, tags: sparse.csr_array, random: Any, bar: progress.Bar) -> LinkedTopics:
+    def _start(self, bags: sparse.csr_array, tags: sparse.csr_array, random: Any, bar: progress.Bar) -> JointTopics:
         """The topics of a mixture of unigrams. From a random start, the few tags rarely find good topics."""
         start, how = start_responsibilities(bags, tags, self.n_topics, random), {"tol": self.tol, "bar": bar}
         unigrams, _ = fit_unigrams(bags, tags, start, smoothing=self.smoothing, max_iter=_START_STEPS, **how)
-        return LinkedTopics(unigrams.codewords, unigrams.tags, np.full(self.n_topics, float(self.alpha)))
-
-    def _maximise(self, model: LinkedTopics, statistics: TopicStatistics) -> LinkedTopics:
-        codewords, tags = np.split(statistics.codewords, [model.codewords.shape[1]], axis=1)
-        alpha = model.alpha
-        if self.learn_alpha:
-            alpha = em.fit_dirichlet(statistics.log_proportions, statistics.n_pictures, alpha)
-        return LinkedTopics(em.normalised(codewords, self.smoothing), em.normalised(tags, self.smoothing), alpha)
-
-    def _log_prior(self, model: LinkedTopics) -> float:
-        prior = self.smoothing * float(np.log(model.codewords).sum() + np.log(model.tags).sum())
-        return prior - em.ALPHA_RATE * float(model.alpha.sum()) if self.learn_alpha else prior
-
-    def transform(self, X: Features) -> NDArray[np.float64]:
-        """The mean topic proportions given the codewords, (n_pictures, n_topics)."""
-        return em.infer_topics(self._bags(X), self.topic_codewords_, self.alpha_).proportions
+        return JointTopics.of(unigrams.codewords, unigrams.tags, self.alpha)
 
     def score_tags(self, X: Features) -> Scores:
         """p(tag | codewords): the probability that the next tag of the picture is this one."""

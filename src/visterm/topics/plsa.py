@@ -24,7 +24,8 @@ from visterm.topics.inference.aspects import (
     steps_of_both,
     steps_of_words,
 )
-from visterm.topics.inference.em import TopicModel, accepted, check_tag_bags, distributions
+from visterm.topics.inference.em import check_tag_bags, distributions
+from visterm.topics.inference.topic_model import TopicModel
 
 
 @dataclass(eq=False, repr=False)
@@ -49,11 +50,10 @@ class PLSA(AnnotatorMixin, TopicModel):
 
     scores_are_chances = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
-        "n_topics n_tokens held_out_share max_iter tol random_state",
-        asymmetric=["boolean"],
-        cooling=[Interval(Real, 0, 1, closed="right")],
-    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "asymmetric": ["boolean"],
+        "cooling": [Interval(Real, 0, 1, closed="right")],
+    }
 
     n_topics: int = 20
     _: KW_ONLY

@@ -7,16 +7,15 @@ the EM algorithm and the tags, is in :mod:`visterm.topics.inference.joint_model`
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.contracts import (
+    POSITIVE,
     UNKNOWN_CLASS,
     Features,
     JointMixin,
@@ -28,14 +27,15 @@ from visterm.contracts import (
 )
 from visterm.errors import InputError
 from visterm.topics.inference.em import Array
-from visterm.topics.inference.joint_model import EStep, JointTopicModel
-from visterm.topics.inference.labelled import (
-    JointTopics,
+from visterm.topics.inference.joint_model import (
+    EStep,
+    JointTopicModel,
     Labelled,
     LabelledInference,
     improve_coefficients,
     infer_labelled,
 )
+from visterm.topics.inference.topic_model import JointTopics
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -83,10 +83,8 @@ class SupervisedLDA(JointMixin, JointTopicModel):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **JointTopicModel._parameter_constraints,
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "class_strength": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": [StrOptions({"balanced"}), None],
+        "ridge": [POSITIVE],
+        "class_strength": [POSITIVE],
     }
 
     ridge: float = 0.01

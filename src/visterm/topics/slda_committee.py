@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import Features, JointMixin, Scores
-from visterm.topics.inference.em import TopicModel, accepted
+from visterm.contracts import FROM_0, FROM_1, Features, JointMixin, Scores
+from visterm.topics.inference.topic_model import TopicModel
 from visterm.topics.slda_refined import RefinedSupervisedLDA
 
 #: Seeds of the members are below this number.
@@ -35,12 +33,7 @@ class TopicCommittee(JointMixin, TopicModel):
 
     scores_are_probabilities = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
-        "n_topics alpha smoothing n_tokens random_state",
-        n_members=[Interval(Integral, 1, None, closed="left")],
-        class_weight=[StrOptions({"balanced"}), None],
-        refine=[Interval(Integral, 0, None, closed="left")],
-    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_members": [FROM_1], "refine": [FROM_0]}
 
     n_topics: int = 20
     _: KW_ONLY

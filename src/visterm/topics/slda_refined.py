@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.utils._param_validation import Interval
 
 from visterm.calibration import fit_temperature
 from visterm.compute.threads import one_blas_thread
-from visterm.contracts import Features, Scores, check_tags
+from visterm.contracts import FROM_0, POSITIVE, Features, Scores, check_tags
 from visterm.errors import InputError
-from visterm.topics.inference.em import Array, accepted, climb, infer_topics, normalised
-from visterm.topics.inference.joint_model import EStep, JointTopicModel
-from visterm.topics.inference.labelled import JointTopics, Labelled, improve_coefficients, infer_labelled
+from visterm.topics.inference.em import Array, climb, infer_topics, normalised
+from visterm.topics.inference.joint_model import EStep, JointTopicModel, Labelled, improve_coefficients, infer_labelled
 from visterm.topics.inference.online import OnlineStatistics, statistics_before
 from visterm.topics.inference.refine import HeldOut, RefinedTopics, class_scores, label_likelihood, refine
+from visterm.topics.inference.topic_model import JointTopics
 from visterm.topics.slda import SupervisedLDA, known_classes
 
 #: The largest factor by which the held-out pictures, which are few, may change the certainty of classes.
@@ -46,10 +44,7 @@ class RefinedTopicModel(JointTopicModel):
     ``temperature_`` of the class probabilities, and ``online_``, the statistics that the next batch continues.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **JointTopicModel._parameter_constraints,
-        **accepted("held_out_share", refine=[Interval(Integral, 0, None, closed="left")]),
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"refine": [FROM_0]}
 
     refine: int = 25
     held_out_share: float = 0.0
@@ -153,11 +148,8 @@ class RefinedTopicModel(JointTopicModel):
         model = JointTopics(self.topic_codewords_, self.topic_tags_, self.class_coefficients_, self.alpha_)
         if not self.is_refined:
             return model
-        packed = getattr(self, "online_", None)
-        if packed is None:  # a model of an earlier version
-            return replace(model, coefficients=np.zeros(self.class_coefficients_.shape))
-        model = replace(model, coefficients=packed["coefficients"])
-        return self._maximise(model, OnlineStatistics.unpacked(packed).total)
+        model = replace(model, coefficients=self.online_["coefficients"])
+        return self._maximise(model, OnlineStatistics.unpacked(self.online_).total)
 
     def _count_more_tags(self, tags: sparse.csr_array) -> None:
         counts, mean = self.tag_counts_, self.mean_n_tags_
@@ -211,11 +203,7 @@ class RefinedSupervisedLDA(RefinedTopicModel, SupervisedLDA):
     array([3, 8])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SupervisedLDA._parameter_constraints,
-        **RefinedTopicModel._parameter_constraints,
-        "refine_ridge": [Interval(Real, 0, None, closed="neither")],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"refine_ridge": [POSITIVE]}
 
     refine_ridge: float = 0.6
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
-from numbers import Integral
 from operator import add
 from typing import Any, ClassVar, Self
 
@@ -13,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import digamma, gammaln, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
-from visterm.contracts import Features, Scores, check_classes, has_class
+from visterm.contracts import FROM_1, Features, Scores, check_classes, has_class
 from visterm.errors import InputError
 from visterm.topics.inference import em
-from visterm.topics.inference.em import Array, TopicModel, TopicStatistics, accepted
+from visterm.topics.inference.em import Array, TopicStatistics
+from visterm.topics.inference.topic_model import TopicModel
 
 #: The bounds of this many pictures are computed at a time, so that memory stays bounded.
 _BLOCK_ROWS = 1024
@@ -52,10 +51,7 @@ class ThemeLDA(ClassifierMixin, TopicModel):
     array([3, 8])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
-        "n_topics alpha smoothing n_tokens start max_iter tol random_state",
-        n_settling=[Interval(Integral, 1, None, closed="left")],
-    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_settling": [FROM_1]}
 
     n_topics: int = 20
     _: KW_ONLY
@@ -147,10 +143,6 @@ class _EStep:
         self._gammas = [one.gamma for one in inferred]
         prior = self._smoothing * np.log(themes.codewords).sum() - em.ALPHA_RATE * themes.alphas.sum()
         return [one.statistics for one in inferred], sum(one.statistics.bound for one in inferred) + float(prior)
-
-
-def _dirichlet_score(alpha: Array, n_pictures: int, target: Array) -> float:
-    return float(n_pictures * (gammaln(alpha.sum()) - gammaln(alpha).sum()) + alpha @ target)
 
 
 def picture_bounds(bags: sparse.csr_array, topics: Array, alpha: Array, gamma: Array) -> Array:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import Features, Scores
+from visterm.contracts import FROM_1, Features, Scores
 from visterm.neighbours import KnnClassifier
-from visterm.topics.inference.em import TopicModel, accepted
+from visterm.topics.inference.topic_model import TopicModel
 from visterm.topics.lda import LDA
 
 
@@ -30,11 +28,7 @@ class TopicNeighbours(ClassifierMixin, TopicModel):
     array([3, 8])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
-        "n_topics alpha smoothing n_tokens max_iter random_state",
-        n_neighbors=[Interval(Integral, 1, None, closed="left")],
-        metric=[str],
-    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_neighbors": [FROM_1], "metric": [str]}
 
     n_topics: int = 20
     _: KW_ONLY

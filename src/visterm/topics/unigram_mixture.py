@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp, softmax
-from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags
-from visterm.topics.inference.em import TopicModel, accepted, check_tag_bags, climb, distributions
+from visterm.contracts import NOT_NEGATIVE, AnnotatorMixin, Features, Scores, check_tags
+from visterm.topics.inference.em import check_tag_bags, climb, distributions
+from visterm.topics.inference.topic_model import TopicModel
 
 _TINY = np.finfo(np.float64).tiny  # stands for probability 0, whose logarithm would be infinite
 #: How strongly the first responsibilities follow the likeness of pictures, and the noise added to it.
@@ -91,9 +90,7 @@ class UnigramMixture(AnnotatorMixin, TopicModel):
 
     scores_are_chances = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
-        "n_topics n_tokens n_restarts max_iter tol random_state", smoothing=[Interval(Real, 0, None, closed="left")]
-    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"smoothing": [NOT_NEGATIVE]}
 
     n_topics: int = 20
     _: KW_ONLY

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from visterm.compute import progress
 from visterm.contracts import check_tags
 from visterm.errors import InputError
 from visterm.graph.inference.lapvar import Array, Best, DirichletMeans, LapVar, Learned, mean_size
-from visterm.topics import LDA, Inferred, Topics, climb, infer_topics, normalised, of_size, start_topics, starting_gamma
+from visterm.topics import LDA, Inferred, climb, infer_topics, normalised, of_size, start_topics, starting_gamma
 
 #: The most rounds of a picture's inference and its neighbours' pull. A smaller change of its proportions ends them.
 _ROUNDS, _SETTLED = 50, 1e-4
@@ -42,7 +43,7 @@ class AllocationCase:
         with progress.task("Learning topics over the graph", total=model.n_restarts * model.max_iter) as bar:
             runs = [_run(model, bags, random, lapvar, bar) for _ in range(model.n_restarts)]
         (topics, gamma), objective = max(runs, key=lambda run: run[1].max())
-        fitted = clone(model).keep(Topics(topics, np.full(model.n_topics, float(model.alpha))), objective)
+        fitted = clone(model).keep(topics, np.full(model.n_topics, float(model.alpha)), objective)
         proportions = Settled.of(bags, topics, fitted.alpha_, gamma, lapvar.improve, lapvar).means
         topic_tags = normalised(np.asarray((checked.T @ proportions).T, np.float64), model.smoothing)
         return Learned(fitted, proportions, topic_tags, objective)
@@ -116,9 +117,5 @@ class Settled:
 
 def folded_in(model: Any, bags: sparse.csr_array, links: sparse.csr_array, compared: Array, lapvar: LapVar) -> Settled:
     """The posteriors of new pictures, whose neighbours keep their means ``compared``."""
-
-    def pull(variables: DirichletMeans, gamma: Array) -> Array:
-        return lapvar.fold_in(variables, links, compared, gamma)
-
-    start = starting_gamma(bags, model.alpha_)
+    start, pull = starting_gamma(bags, model.alpha_), partial(lapvar.fold_in, links, compared)
     return Settled.of(bags, model.topic_codewords_, model.alpha_, start, pull, lapvar)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,13 +69,11 @@ class AspectCase:
         self, model: PLSA, X: sparse.csr_array, links: sparse.csr_array, compared: Array, lapvar: LapVar
     ) -> Array:
         """EM with the words of the topics fixed."""
-
-        def pull(variables: Point, theta: Array) -> Array:
-            return lapvar.fold_in(variables, links, compared, theta)
-
         start = np.ones((X.shape[0], model.n_topics))  # of which only the proportions count
         words = np.ascontiguousarray(model.topic_codewords_.T)
-        return settled_aspects(of_size(X, model.n_tokens), words, start, pull, lapvar)
+        return settled_aspects(
+            of_size(X, model.n_tokens), words, start, partial(lapvar.fold_in, links, compared), lapvar
+        )
 
 
 def settled_aspects(

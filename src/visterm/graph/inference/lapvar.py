@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import entr, softmax, xlogy
 
-from visterm.errors import InputError
 from visterm.topics import distributions
 
 Array = NDArray[np.float64]
@@ -34,17 +33,26 @@ METHODS = {"lapvar1", "lapvar2"}
 _MIXED, _MIXTURES, _PATIENCE = 0.1, 100, 3
 
 
-class Variables(Protocol):
-    """One variational distribution per picture, as ``state`` (n_pictures, n_topics), and its own part of F."""
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """One variational distribution per picture, as a state (n_pictures, n_topics), and its own part of F.
 
-    def free(self) -> Array:
-        """The state that maximises F without neighbours."""
+    ``given`` (n_pictures, n_topics) is all that this part of F knows of the pictures.
+    """
 
-    def shared(self, groups: NDArray[np.intp]) -> Array:
-        """The state that maximises F if all pictures of a group (numbered from 0) must have the same."""
+    given: Array
 
     def value(self, state: Array) -> float:
         """The part of F that depends on the state."""
+        raise NotImplementedError
+
+    def free(self) -> Array:
+        """The state that maximises F without neighbours."""
+        return self._best(self.given)
+
+    def shared(self, groups: NDArray[np.intp]) -> Array:
+        """The state that maximises F if all pictures of a group (numbered from 0) must have the same."""
+        return self._best(_group_means(self.given, groups))
 
     def means(self, state: Array) -> Array:
         """The probabilities of the topics, which the regulariser makes similar between neighbours: mostly the state."""
@@ -55,86 +63,69 @@ class Variables(Protocol):
         return means
 
     def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
-        """Maximise over the rows of ``state`` in turn, in place.
+        """LapVar1: maximise over the rows of ``state`` in turn, in place, by Newton's method.
 
         ``neighbours`` holds the probabilities of the pictures of the columns of ``links``. None: the rows of ``state``
         are each other's neighbours.
         """
+        from visterm.graph.inference._kernels import Links
+
+        means = self.means(state)
+        others = means if neighbours is None else neighbours
+        given = np.ascontiguousarray(self.given)
+        moved = (state,) if means is state else (state, means)  # Dirichlets and their means
+        self._kernel()(Links.of(links), given, strength, order, others, *moved)
+
+    def _best(self, given: Array) -> Array:
+        raise NotImplementedError
+
+    def _kernel(self) -> Any:
+        raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Discrete(Variables):
-    """Free-form q(z_i) of one discrete variable per picture: F_i = p . (scores_i - log p)."""
+    """Free-form q(z_i) of one discrete variable per picture: F_i = p . (scores_i - log p).
 
-    scores: Array  # expected log joint probability of every topic
-
-    def free(self) -> Array:
-        """``softmax(scores)``."""
-        return softmax(self.scores, axis=1)
-
-    def shared(self, groups: NDArray[np.intp]) -> Array:
-        """``softmax`` of the mean scores of every group."""
-        return softmax(_group_means(self.scores, groups), axis=1)
+    The scores, which are given, are the expected log joint probabilities of the topics.
+    """
 
     def value(self, state: Array) -> float:
         """Expected scores plus entropy."""
-        return float((state * self.scores).sum() + entr(state).sum())
+        return float((state * self.given).sum() + entr(state).sum())
 
-    def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
-        """LapVar1 by Newton's method, row by row."""
-        from visterm.graph.inference._kernels import Links, sweep_discrete
+    def _best(self, given: Array) -> Array:
+        return softmax(given, axis=1)
 
-        others = state if neighbours is None else neighbours
-        scores = np.ascontiguousarray(self.scores)
-        sweep_discrete(Links.of(links), scores, strength, order, others, state)
+    def _kernel(self) -> Any:
+        from visterm.graph.inference._kernels import sweep_discrete
+
+        return sweep_discrete
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Point(Variables):
-    """Point estimates p_i of topic shares: F_i = expected_i . log p, given the expected counts of the topics."""
-
-    expected: Array
-
-    def free(self) -> Array:
-        """The shares of the expected counts."""
-        return distributions(self.expected)
-
-    def shared(self, groups: NDArray[np.intp]) -> Array:
-        """The shares of every group's counts."""
-        return distributions(_group_means(self.expected, groups))
+    """Point estimates p_i of topic shares: F_i = expected_i . log p; the expected counts of the topics are given."""
 
     def value(self, state: Array) -> float:
         """The expected log-likelihood of the topics."""
-        return float(xlogy(self.expected, state).sum())
+        return float(xlogy(self.given, state).sum())
 
-    def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
-        """LapVar1 by Newton's method, row by row."""
-        from visterm.graph.inference._kernels import Links, sweep_point
+    def _best(self, given: Array) -> Array:
+        return distributions(given)
 
-        others = state if neighbours is None else neighbours
-        expected = np.ascontiguousarray(self.expected)
-        sweep_point(Links.of(links), expected, strength, order, others, state)
+    def _kernel(self) -> Any:
+        from visterm.graph.inference._kernels import sweep_point
+
+        return sweep_point
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class DirichletMeans(Variables):
-    """q(theta_i) = Dirichlet(gamma_i); ``targets``, alpha plus the expected counts, are the best gamma for F alone."""
-
-    targets: Array
-
-    def free(self) -> Array:
-        """The targets."""
-        return self.targets.copy()
-
-    def shared(self, groups: NDArray[np.intp]) -> Array:
-        """The mean target of every group."""
-        return _group_means(self.targets, groups)
+    """q(theta_i) = Dirichlet(gamma_i); alpha plus the expected counts, the best gamma for F alone, are given."""
 
     def value(self, state: Array) -> float:
         """The terms of the bound that depend on gamma."""
         from visterm.graph.inference._kernels_dirichlet import own_values
 
-        return own_values(np.ascontiguousarray(self.targets), np.ascontiguousarray(state))
+        return own_values(np.ascontiguousarray(self.given), np.ascontiguousarray(state))
 
     def means(self, state: Array) -> Array:
         """Mean topic proportions."""
@@ -144,15 +135,13 @@ class DirichletMeans(Variables):
         """Other means with the same concentration."""
         return state.sum(axis=1, keepdims=True) * means
 
-    def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
-        """LapVar1 by Newton's method with step halving, row by row."""
-        from visterm.graph.inference._kernels import Links
+    def _best(self, given: Array) -> Array:
+        return given.copy()
+
+    def _kernel(self) -> Any:
         from visterm.graph.inference._kernels_dirichlet import sweep_dirichlet
 
-        means = self.means(state)
-        others = means if neighbours is None else neighbours
-        targets = np.ascontiguousarray(self.targets)
-        sweep_dirichlet(Links.of(links), targets, strength, order, others, state, means)
+        return sweep_dirichlet
 
 
 @dataclass(slots=True, eq=False)
@@ -178,10 +167,6 @@ class LapVar:
     _groups: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise InputError(f"unknown method {self.method!r}: choose {' or '.join(sorted(METHODS))}")
-        if not self.strength >= 0:
-            raise InputError(f"the strength of a regulariser is 0 or more, not {self.strength}")
         self.links = sparse.csr_array(self.links, dtype=np.float64)
 
     def penalty(self, means: Array) -> float:
@@ -227,7 +212,7 @@ class LapVar:
                 break
         return best
 
-    def fold_in(self, variables: Variables, links: sparse.csr_array, neighbours: Array, state: Array) -> Array:
+    def fold_in(self, links: sparse.csr_array, neighbours: Array, variables: Variables, state: Array) -> Array:
         """The states of new pictures whose neighbours, the columns of ``links``, keep their distributions."""
         if not self.strength:
             return variables.free()

@@ -36,7 +36,7 @@ class MixtureCase:
     ) -> Array:
         """One exact update: the log joint probability of new pictures does not depend on them."""
         variables = Discrete(model.log_joint(X))
-        return lapvar.fold_in(variables, links, compared, variables.free())
+        return lapvar.fold_in(links, compared, variables, variables.free())
 
 
 def _run(

@@ -33,7 +33,7 @@ class PulledInference:
             inferred = infer_labelled(data, model, gamma, max_sweeps=1)
             variables = DirichletMeans(gamma.copy())
             gamma[:] = lapvar.improve(variables, before)
-        gained = variables.value(gamma) - variables.value(variables.targets)
+        gained = variables.value(gamma) - variables.value(variables.given)
         expected_logs = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
         statistics = replace(
             inferred.statistics,

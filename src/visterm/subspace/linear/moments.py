@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.compute.device import Device, choose_device
 from visterm.compute.parallel import split, sum_shards
 from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, in_single, n_pictures
 from visterm.errors import InputError
@@ -34,7 +33,7 @@ class Moments(Estimator):
     new tags.
 
     ``covariance=False`` keeps only the diagonal of the (n_dims, n_dims) matrix. Partial least squares needs no more, so
-    it takes features of any width. ``device`` is that of :func:`visterm.compute.choose_device`.
+    it takes features of any width.
 
     Several features, a mapping of name to matrix, are taken side by side, block by block, without a copy of all. Their
     moments include the covariances between features.
@@ -47,7 +46,7 @@ class Moments(Estimator):
     """
 
     n_pictures_: int
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"covariance": ["boolean"], "device": [str, None]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"covariance": ["boolean"]}
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_pictures_": "int >0",
         "x_mean_": "n_features",
@@ -55,9 +54,8 @@ class Moments(Estimator):
         "y_mean_": "n_tags",
     }
 
-    def __init__(self, *, covariance: bool = True, device: str | None = "numpy") -> None:
+    def __init__(self, *, covariance: bool = True) -> None:
         self.covariance = covariance
-        self.device = device
 
     def fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
         """Go through the pictures once; without ``tags``, only features are used.
@@ -121,14 +119,12 @@ class Moments(Estimator):
         return sums / max(1, self.n_pictures_)
 
     def _of(self, X: dict[str, Matrix], tags: sparse.csr_array, rows: NDArray[np.intp] | None) -> Moments:
-        device = choose_device(self.device)
         shards = split(n_pictures(X) if rows is None else len(rows), size=_SHARD)
-
         size = block_rows(self.n_features_in_)
 
         def of_rows(some: slice) -> Moments:
             blocks = (slice(start, min(start + size, some.stop)) for start in range(some.start, some.stop, size))
-            found = self._of_blocks(X, tags, blocks if rows is None else (rows[block] for block in blocks), device)
+            found = self._of_blocks(X, tags, blocks if rows is None else (rows[block] for block in blocks))
             found.yy_ = _tag_scatter(tags[some] if rows is None else tags[rows[some]])
             return found
 
@@ -136,18 +132,18 @@ class Moments(Estimator):
             return of_rows(shards[0].rows)
         return sum_shards(lambda shard: of_rows(shard.rows), shards, description="Measuring features")
 
-    def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any, device: Device) -> Moments:
+    def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any) -> Moments:
         """The moments of a shard without ``yy_``, which is computed at once: with many tags, it is the largest part."""
         merged: Moments | None = None
         for rows in blocks:
-            found = self._of_block(_side_by_side(X, rows), tags[rows], device)
+            found = self._of_block(_side_by_side(X, rows), tags[rows])
             merged = found if merged is None else merged._absorb(found)
         assert merged is not None  # noqa: S101 - a shard has rows
         return merged
 
-    def _of_block(self, X: NDArray[Any], tags: sparse.csr_array, device: Device) -> Moments:
+    def _of_block(self, X: NDArray[Any], tags: sparse.csr_array) -> Moments:
         n = len(X)
-        shift, rest, xx, squares, xy = _sums(X, tags, self.covariance, device)
+        shift, rest, xx, squares, xy = _sums(X, tags, self.covariance)
         y_mean = np.asarray(tags.sum(axis=0), np.float64).ravel() / n
         # ``rest`` is the mean that remains after centring because of rounding.
         if xx is not None:
@@ -228,11 +224,9 @@ def _side_by_side(X: dict[str, Matrix], rows: slice | NDArray[np.intp]) -> NDArr
 
 
 def _sums(
-    block: NDArray[Any], tags: sparse.csr_array, covariance: bool, device: Device
+    block: NDArray[Any], tags: sparse.csr_array, covariance: bool
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, NDArray[Any], NDArray[Any]]:
     """A shift near the mean, and for the features minus the shift: mean, products, squares, products with the tags."""
-    if device.uses_torch:
-        return _sums_by_torch(block, tags, covariance, device)
     ones = np.ones(len(block), block.dtype)
     shift = (ones @ block) / len(block)
     block = block - shift
@@ -240,21 +234,3 @@ def _sums(
     squares = np.diag(xx).copy() if xx is not None else np.einsum("ij,ij->j", block, block).astype(np.float64)
     xy = np.asarray(tags.T @ block, np.float64).T
     return shift.astype(np.float64), (ones @ block).astype(np.float64) / len(block), xx, squares, xy
-
-
-def _sums_by_torch(block: NDArray[Any], tags: sparse.csr_array, covariance: bool, device: Device) -> Any:
-    """The same on a torch device. Tags are made dense there, block by block."""
-    rows = device.asarray(np.ascontiguousarray(block), str(block.dtype))
-    shift = rows.mean(0)
-    rows = rows - shift
-    dense = device.asarray(tags.toarray(), str(block.dtype))
-    xx = device.to_numpy(rows.T @ rows).astype(np.float64) if covariance else None
-    squares = np.diag(xx).copy() if xx is not None else device.to_numpy((rows * rows).sum(0)).astype(np.float64)
-    xy = device.to_numpy(rows.T @ dense).astype(np.float64)
-    return (
-        device.to_numpy(shift).astype(np.float64),
-        device.to_numpy(rows.mean(0)).astype(np.float64),
-        xx,
-        squares,
-        xy,
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import reduce
-from numbers import Integral, Real
 from operator import add
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,13 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import digamma, gammaln, polygamma
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
 from visterm.compute.parallel import Shard, split
 from visterm.compute.threads import in_threads
 from visterm.contracts import Features, check_features, check_tags
-from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 
 Array = NDArray[np.float64]
@@ -31,7 +28,6 @@ E = TypeVar("E")
 _SHARD_PICTURES = 1024
 #: A topic starts with this share of its picture; the rest is the mean of all pictures.
 _OWN_SHARE = 0.7
-STARTS = {"spread", "random"}
 #: At most this many pictures are compared with each other.
 _MAX_CANDIDATES = 4096
 #: The rate of the exponential prior of a learned alpha. Without it, alpha would grow without bound for one picture.
@@ -63,6 +59,7 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
     A histogram that sums to one counts as a single token; ``n_tokens`` sets how many tokens it stands for. None or 0
     takes the counts as they are.
 
+    >>> from visterm.contracts import Estimator
     >>> check_bags(Estimator(), [[0.5, 0.0, 0.5]], fitting=True, n_tokens=100).toarray()
     array([[50.,  0., 50.]])
     """
@@ -108,42 +105,6 @@ def distributions(weights: NDArray[Any]) -> Array:
     return np.divide(weights, totals, out=np.full(weights.shape, 1 / weights.shape[-1]), where=totals > 0)
 
 
-#: What the parameters of topic models accept.
-_ACCEPTED: dict[str, list[Any]] = {
-    "n_topics": [Interval(Integral, 1, None, closed="left")],
-    "alpha": [Interval(Real, 0, None, closed="neither")],
-    "learn_alpha": ["boolean"],
-    "smoothing": [Interval(Real, 0, None, closed="neither")],
-    "n_tokens": [Interval(Real, 0, None, closed="left"), None],
-    "start": [StrOptions(STARTS)],
-    "n_restarts": [Interval(Integral, 1, None, closed="left")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Real],
-    "max_sweeps": [Interval(Integral, 1, None, closed="left")],
-    "held_out_share": [Interval(Real, 0, 1, closed="left")],
-    "random_state": ["random_state"],
-}
-
-
-def accepted(names: str, **own: list[Any]) -> dict[str, list[Any]]:
-    """The declaration of a model's parameters: the named ones, which topic models share, and its ``own``."""
-    return {name: _ACCEPTED[name] for name in names.split()} | own
-
-
-class TopicModel(Estimator):
-    """The base of all topic models: pictures are bags, scaled to ``n_tokens`` codewords."""
-
-    n_tokens: float | None
-
-    def _bags(self, X: Features, *, fitting: bool = False) -> sparse.csr_array:
-        return check_bags(self, X, fitting=fitting, n_tokens=self.n_tokens)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-
 # --- The start --------------------------------------------------------------------------------------------------------
 
 
@@ -157,8 +118,6 @@ def start_topics(bags: sparse.csr_array, n_topics: int, random: Any, *, how: str
     >>> start_topics(bags, 2, np.random.RandomState(0)).argmax(axis=1).tolist()
     [1, 0]
     """
-    if how not in STARTS:
-        raise InputError(f"unknown start {how!r}: choose one of {', '.join(sorted(STARTS))}")
     common = np.asarray(bags.mean(axis=0)).ravel()
     rows = np.flatnonzero(np.diff(bags.indptr))
     if not len(rows):

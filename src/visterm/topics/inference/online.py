@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from visterm.topics.inference.em import Array, TopicStatistics
+from visterm.topics.inference.em import TopicStatistics
 
 #: The weight of a batch is (t + _OFFSET) ** -_DECAY, where t is the number of batches of its size seen before. Under
 #: this schedule, stochastic variational inference converges.
@@ -65,29 +65,15 @@ class OnlineStatistics:
 
     @classmethod
     def unpacked(cls, packed: dict[str, Any]) -> OnlineStatistics:
-        """The inverse of :meth:`packed`; earlier versions did not know the size of the collection."""
+        """The inverse of :meth:`packed`."""
         average = TopicStatistics(**{f.name: packed[f.name] for f in fields(TopicStatistics)})
-        return cls(packed["n_batches"], average, packed.get("n_total", 0))
-
-    @classmethod
-    def guessed(cls, codewords: Array, tags: Array, batch: TopicStatistics) -> OnlineStatistics:
-        """For topics of an earlier version, which kept no statistics: as if one batch like this one had made them."""
-        of_codewords = codewords * (batch.codewords.sum() / len(codewords))
-        of_tags = tags * (batch.tags.sum() / len(tags))
-        return cls.of(replace(batch, codewords=of_codewords, tags=of_tags))
+        return cls(packed["n_batches"], average, packed["n_total"])
 
 
 def statistics_before(estimator: Any, batch: TopicStatistics, n_total: int | None) -> OnlineStatistics:
     """What ``estimator`` has learned before ``batch``, by ``fit`` or by earlier batches."""
-    packed = getattr(estimator, "online_", None)
-    if packed is not None:
-        online = OnlineStatistics.unpacked(packed)
-    elif hasattr(estimator, "topic_codewords_"):
-        online = OnlineStatistics.guessed(
-            estimator.topic_codewords_, getattr(estimator, "topic_tags_", batch.tags), batch
-        )
-    else:
-        online = OnlineStatistics.none(batch)
+    begun = hasattr(estimator, "topic_codewords_")
+    online = OnlineStatistics.unpacked(estimator.online_) if begun else OnlineStatistics.none(batch)
     return replace(online, n_total=n_total) if n_total else online
 
 

@@ -25,7 +25,8 @@ from scipy.special import log_softmax
 
 from visterm.compute import progress
 from visterm.topics.inference.em import Array, Bags, infer_topics, normalised
-from visterm.topics.inference.labelled import JointTopics, Labelled, mean_assignments, softmax_regression
+from visterm.topics.inference.joint_model import Labelled, mean_assignments, softmax_regression
+from visterm.topics.inference.topic_model import JointTopics
 
 #: Derivatives are propagated through this many sweeps. Pictures start from the gamma of the last pass.
 SWEEPS = 3
@@ -95,15 +96,6 @@ class RootScale:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Refined:
-    """The refined parameters: topics, coefficients (of the standardised roots, then the constant), tags of topics."""
-
-    codewords: Array  # pi, (n_topics, n_codewords)
-    coefficients: Array  # eta, (n_classes, n_topics + 1)
-    tags: Array  # beta, (n_topics, n_tags)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class RefinedTopics(JointTopics):
     """A refined joint model: the roots of proportions predict classes, with intercepts."""
 
@@ -148,26 +140,27 @@ def refine(
     gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
     scale = RootScale.of(mean_assignments(gamma, data.bags, model.alpha)[data.classes >= 0])
     if step < 1 and isinstance(model, RefinedTopics):
-        start = Refined(model.codewords, scale.scaled(model.coefficients, model.intercepts), model.tags)
+        scaled = scale.scaled(model.coefficients, model.intercepts)
+        start = JointTopics(model.codewords, model.tags, scaled, model.alpha)
     else:
         start = _fit_responses(data, gamma, model, scale, ridge, smoothing)
-    ascent = _Ascent(data, start, gamma, model.alpha, scale, n_passes, step)
-    held_out = None if score is None else HeldOut(score, _PATIENCE, start=_unscaled(start, model, scale))
+    ascent = _Ascent(data, start, gamma, scale, n_passes, step)
+    held_out = None if score is None else HeldOut(score, _PATIENCE, start=_unscaled(start, scale))
     objective: list[float] = []
     with progress.task("Refining the topics", total=n_passes) as bar:
         for _ in range(n_passes):
             objective.append(ascent.over_pictures(ridge, smoothing, random))
             bar.advance()
             bar.report(objective=objective[-1])
-            if held_out is not None and held_out.is_done(_unscaled(ascent.found, model, scale)):
+            if held_out is not None and held_out.is_done(_unscaled(ascent.found, scale)):
                 break
     if held_out is not None:
         return held_out.best, np.array(objective)
-    refined = _unscaled(ascent.found, model, scale)
+    refined = _unscaled(ascent.found, scale)
     if step == 1:
         gamma = infer_topics(data.bags, refined.codewords, refined.alpha).gamma
         found = _fit_responses(data, gamma, refined, scale, ridge, smoothing, start=ascent.found.coefficients)
-        refined = _unscaled(found, refined, scale)
+        refined = _unscaled(found, scale)
     return refined, np.array(objective)
 
 
@@ -175,10 +168,10 @@ class _Ascent:
     """Topics, coefficients and tags of topics, which climb together in small batches of labelled pictures."""
 
     def __init__(
-        self, data: Labelled, start: Refined, gamma: Array, alpha: Array, scale: RootScale, n_passes: int, step: float
+        self, data: Labelled, start: JointTopics, gamma: Array, scale: RootScale, n_passes: int, step: float
     ) -> None:
         self.found = start
-        self._data, self._gamma, self._alpha, self._scale = data, gamma, alpha, scale
+        self._data, self._gamma, self._scale = data, gamma, scale
         has_label = (data.classes >= 0) | (np.diff(data.tags.indptr) > 0)
         self._labelled = np.flatnonzero(has_label & (np.diff(data.bags.indptr) > 0))
         self._n_batches = max(1, round(len(self._labelled) / _BATCH_PICTURES))
@@ -198,16 +191,15 @@ class _Ascent:
         return value
 
     def _climb(self, rows: Any, ridge: float, smoothing: float, random: Any) -> float:
-        at, alpha, batch = self.found, self._alpha, _thinned(self._data[rows], random)
-        gammas = sweep(batch.bags, at.codewords, alpha, self._gamma[rows])
+        at, batch = self.found, _thinned(self._data[rows], random)
+        gammas = sweep(batch.bags, at, self._gamma[rows])
         self._gamma[rows] = gammas[:, -1]
-        value, by_gamma, slopes = label_value(batch, self._gamma[rows], alpha, self._scale, at, ridge, smoothing)
-        by_topic = topic_gradient(batch.bags, at.codewords, alpha, gammas, by_gamma)
-        self._topics.climb(_by_logits(by_topic, at.codewords))
+        value, by_gamma, slopes = label_value(batch, self._gamma[rows], self._scale, at, ridge, smoothing)
+        self._topics.climb(_by_logits(topic_gradient(batch.bags, at, gammas, by_gamma), at.codewords))
         self._tags.climb(_by_logits(slopes.tags, at.tags))
         self._coefficients.climb(slopes.coefficients)
         tags = _probabilities(self._tags.value)
-        self.found = Refined(_probabilities(self._topics.value), self._coefficients.value, tags)
+        self.found = JointTopics(_probabilities(self._topics.value), tags, self._coefficients.value, at.alpha)
         return value
 
 
@@ -255,13 +247,13 @@ def class_scores(phibar: Array, model: JointTopics) -> Array:
 
 
 def label_value(
-    data: Labelled, gamma: Array, alpha: Array, scale: RootScale, at: Refined, ridge: float, smoothing: float
-) -> tuple[float, Array, Refined]:
+    data: Labelled, gamma: Array, scale: RootScale, at: JointTopics, ridge: float, smoothing: float
+) -> tuple[float, Array, JointTopics]:
     """The objective at topics inferred from codewords alone, and its derivatives by ``gamma`` and by all of ``at``.
 
-    The derivative by the topics stays zero: they act through gamma (:func:`topic_gradient`).
+    The derivatives by the topics and alpha stay zero: they act through gamma (:func:`topic_gradient`).
     """
-    phibar = mean_assignments(gamma, data.bags, alpha)
+    phibar = mean_assignments(gamma, data.bags, at.alpha)
     by_phibar = np.zeros(phibar.shape)
     value = -ridge / 2 * float((at.coefficients**2).sum()) + smoothing * float(np.log(at.tags).sum())
     by_coefficients, by_tags = -ridge * at.coefficients, smoothing / at.tags
@@ -282,28 +274,29 @@ def label_value(
         by_tags = by_tags + (ratios.T @ phibar).T
     sizes = data.bags.sum(axis=1)[:, None]
     by_gamma = np.divide(by_phibar, sizes, out=np.zeros(phibar.shape), where=sizes > 0)
-    return value, by_gamma, Refined(np.zeros(at.codewords.shape), by_coefficients, by_tags)
+    none = np.zeros(at.codewords.shape), np.zeros(at.alpha.shape)
+    return value, by_gamma, JointTopics(none[0], by_tags, by_coefficients, none[1])
 
 
-def sweep(bags: sparse.csr_array, codewords: Array, alpha: Array, start: Array) -> Array:
+def sweep(bags: sparse.csr_array, at: JointTopics, start: Array) -> Array:
     """gamma before the first of ``SWEEPS`` sweeps of inference and after each, (n_pictures, SWEEPS + 1, n_topics)."""
     from visterm.topics.inference._kernels_refine import sweep_forward
 
-    gammas = np.empty((bags.shape[0], SWEEPS + 1, len(alpha)))
+    gammas = np.empty((bags.shape[0], SWEEPS + 1, len(at.alpha)))
     gammas[:, 0] = start
     pictures = Bags(bags.indptr, bags.indices, bags.data)
-    sweep_forward(pictures, np.ascontiguousarray(codewords.T), alpha, gammas)
+    sweep_forward(pictures, np.ascontiguousarray(at.codewords.T), at.alpha, gammas)
     return gammas
 
 
-def topic_gradient(bags: sparse.csr_array, codewords: Array, alpha: Array, gammas: Array, upstream: Array) -> Array:
+def topic_gradient(bags: sparse.csr_array, at: JointTopics, gammas: Array, upstream: Array) -> Array:
     """The derivative of sum(upstream * last gamma) with respect to the topics (n_topics, n_codewords)."""
     from visterm.topics.inference._kernels_refine import propagate_back
 
-    likelihood = np.ascontiguousarray(codewords.T)
+    likelihood = np.ascontiguousarray(at.codewords.T)
     gradient = np.zeros(likelihood.shape)
     pictures = Bags(bags.indptr, bags.indices, bags.data)
-    propagate_back(pictures, likelihood, alpha, gammas, upstream, gradient)
+    propagate_back(pictures, likelihood, at.alpha, gammas, upstream, gradient)
     return gradient.T
 
 
@@ -335,7 +328,7 @@ def _fit_responses(
     smoothing: float,
     *,
     start: Array | None = None,
-) -> Refined:
+) -> JointTopics:
     """The best eta and beta for the topics."""
     phibar = mean_assignments(gamma, data.bags, model.alpha)
     n_classes, n_topics = model.coefficients.shape
@@ -346,12 +339,12 @@ def _fit_responses(
     for _ in range(_TAG_STEPS if data.tags.nnz else 0):
         # An EM step of the mixture p(tag) = phibar . beta: it never lowers the objective.
         tags = normalised(tags * (_tag_ratios(data, phibar, tags).T @ phibar).T, smoothing)
-    return Refined(model.codewords, coefficients, tags)
+    return JointTopics(model.codewords, tags, coefficients, model.alpha)
 
 
-def _unscaled(found: Refined, model: JointTopics, scale: RootScale) -> RefinedTopics:
+def _unscaled(found: JointTopics, scale: RootScale) -> RefinedTopics:
     coefficients, intercepts = scale.unscaled(found.coefficients)
-    return RefinedTopics(found.codewords, found.tags, coefficients, model.alpha, intercepts)
+    return RefinedTopics(found.codewords, found.tags, coefficients, found.alpha, intercepts)
 
 
 def _tag_ratios(data: Labelled, phibar: Array, tags: Array) -> sparse.csr_array:
