@@ -28,7 +28,7 @@ def main() -> None:
         with Catalogue.create(top / "catalogue.sqlite", root=folder) as catalogue:
             with timed("first add"):
                 report = add_folder(catalogue, [folder])
-            print(f"{'':24}{report.added} added, {report.unreadable} unreadable")
+            print(f"{'':24}{report.files.added} added, {report.files.unreadable} unreadable")
             with timed("second add"):
                 add_folder(catalogue, [folder])
             records = [

@@ -1,4 +1,6 @@
-"""A server over many pictures: how long eight clients wait for searches and grids, alone and while a job trains.
+"""A server over many pictures: how long a label takes, and how long eight clients wait for searches and grids.
+
+The clients ask while new pictures are looked at, alone, and while a job trains.
 
 The pictures are only names with random features, as in ``workspace.py``. The server is a process of its own, and so is
 the training, which begins again whenever it has ended.
@@ -57,6 +59,7 @@ def main() -> None:
         print(f"{'':31} {'requests':>9} {'p50':>9} {'p95':>9} {'longest':>9}  failed")
         measure("while models look", address, process.pid, arguments.clients, arguments.seconds)
         wait_for_jobs(folder)
+        measure_labels(address, (folder / ".visterm" / "token").read_text())
         measure("alone", address, process.pid, arguments.clients, arguments.seconds)
         with training(folder) as finished:
             measure("while a job trains", address, process.pid, arguments.clients, arguments.seconds)
@@ -115,6 +118,23 @@ def training(folder: Path) -> Iterator[list[int]]:
     finally:
         over.set()
         thread.join()
+
+
+def measure_labels(address: str, token: str, n: int = 200) -> None:
+    """How long a client waits until its label is kept."""
+    connection, waited = http.client.HTTPConnection(address, timeout=600), []
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+    for number in range(n):
+        body = json.dumps({"ids": [number + 1], "tags": [f"tag{number % 10:03d}"]})
+        started = time.perf_counter()
+        connection.request("POST", f"{API}/labels", body, headers)
+        answer = connection.getresponse()
+        answer.read()
+        waited.append(1000 * (time.perf_counter() - started))
+        if answer.status != 200:
+            raise RuntimeError(f"a label was answered with {answer.status}")
+    p10, p50, p95 = np.quantile(waited, [0.1, 0.5, 0.95])
+    print(f"a label: a tenth within {p10:.1f} ms, half within {p50:.1f} ms, 95 % within {p95:.1f} ms")
 
 
 def wait_for_jobs(folder: Path) -> None:

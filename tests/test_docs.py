@@ -30,6 +30,19 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_architecture_names_modules_that_exist():
+    text, sources = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), ROOT / "src" / "visterm"
+    files = [file for file in re.findall(r"`([\w/]+\.(?:py|js))`", text) if "/" in file]
+    assert len(files) > 50
+    folders = (sources, sources / "faces" / "web", ROOT)
+    assert [file for file in files if not any((folder / file).is_file() for folder in folders)] == []
+    named = re.findall(r"`([\w/]+\.py)`: ((?:`[\w.]+`(?:, )?)+)", text)
+    assert named
+    for file, names in named:
+        words = set(re.findall(r"\w+", (sources / file).read_text(encoding="utf-8")))
+        assert set(re.findall(r"\w+", names)) <= words, (file, names)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_give_what_they_show(page):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

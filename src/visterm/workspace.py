@@ -147,7 +147,7 @@ class Workspace(Finder):
         return undo(self, number, only=only)
 
     def redo(self, number: int = 1) -> Undoing:
-        """Do again what was undone last."""
+        """Redo the action that was undone last."""
         from visterm.labels.history import redo
 
         return redo(self, number)

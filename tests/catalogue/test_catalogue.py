@@ -457,3 +457,14 @@ class TestWhole:
                 assert catalogue.check()
         except InputError as error:
             assert "damaged" in str(error)  # noqa: PT017 - either answer will do
+
+
+def test_a_picture_is_found_by_its_hash_without_going_through_all(tmp_path):
+    steps = []
+    with Catalogue.create(tmp_path / "catalogue.sqlite", root=tmp_path) as catalogue:
+        catalogue.add(Examined(f"{tmp_path}/{row}.jpg", f"{row:064x}", 1, 1, 4, 3, 1) for row in range(3000))
+        catalogue._connection.set_progress_handler(lambda: steps.append(1) and 0, 1000)
+        found = catalogue.picture(f"{17:064x}")
+        catalogue._connection.set_progress_handler(None, 0)
+    assert found.paths == ("17.jpg",)
+    assert len(steps) < 5  # thousands of instructions

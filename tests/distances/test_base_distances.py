@@ -243,3 +243,16 @@ def test_pictures_that_are_all_alike():
 def test_distances_from_pictures_that_are_all_alike_are_not_scaled(scale):
     model = BaseDistances("euclidean", scale=scale).fit(np.ones((4, 2)))
     np.testing.assert_allclose(model.transform([[1.0, 4.0]])["x"], 3)
+
+
+def test_one_feature_and_some_training_pictures_have_the_same_distances():
+    rng = np.random.default_rng(0)
+    X = {"a": rng.random((9, 4)), "b": rng.random((9, 3))}
+    fitted = BaseDistances("l1").fit(X)
+    whole, some = fitted.transform(X), np.array([1, 4, 7])
+    for name in X:
+        part = fitted.of_feature(name)
+        np.testing.assert_array_equal(part.transform({name: X[name]})[name], whole[name])
+        np.testing.assert_array_equal(fitted.to_some(some).transform(X)[name], whole[name][:, some])
+    assert set(fitted.metrics_) == {"a", "b"}
+    assert fitted.n_train_ == 9

@@ -147,7 +147,7 @@ def test_training_distances_are_computed_for_one_feature_at_a_time(features):
     distances = ProductKernel().fit(features).distances_
     whole = distances.transform_training()
     for name in features:
-        alone = product_kernel._only(distances, name).transform_training()
+        alone = distances.of_feature(name).transform_training()
         assert list(alone) == [name]
         np.testing.assert_array_equal(alone[name], whole[name])
 

@@ -461,3 +461,18 @@ def test_models_of_format_1_have_no_number(saved):
     del contents["sequence"], contents["checksum"], contents["files"]
     (saved / "model.json").write_text(json.dumps(contents | {"format": 1}), encoding="utf-8")
     assert load_model(saved).info.sequence == 0
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("a.so: failed to map segment from shared object")])
+@pytest.mark.parametrize("where", ["_restored", "checked_scores"], ids=["when it is read", "when it answers"])
+def test_too_little_memory_is_not_the_fault_of_a_model(tmp_path, monkeypatch, error, where):
+    """Else the best model would be left out, and the person asked to train it again."""
+
+    def fail(*_):
+        raise error
+
+    save_model(make(), tmp_path / "m")
+    monkeypatch.setattr(folder, where, fail)
+    found = open_model(tmp_path / "m")
+    with pytest.raises(type(error)), folder.using(found):
+        folder.checked_scores(found.estimator.score_tags(X), 12, 3)

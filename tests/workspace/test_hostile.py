@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from visterm.faces import cli
 from visterm.workspace import Workspace
 
 
@@ -353,6 +354,21 @@ def test_every_kind_of_missing_memory_is_the_same_line(visterm, workspace, monke
     assert said.startswith("visterm: there is not enough memory for this: ")
     assert len(said.splitlines()) == 1
     assert "not enough memory" in json.loads(visterm("status", "--json", "-w", workspace, code=1).stderr)["error"]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_memory_that_is_missing_while_a_command_is_imported_is_that_line_too(monkeypatch, capsys, options):
+    def fail():
+        raise ImportError("a.so: failed to map segment from shared object")
+
+    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr("sys.argv", ["visterm", "tag", *options])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    said = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert len(said.splitlines()) == 1
+    assert "there is not enough memory for this" in (json.loads(said)["error"] if options else said)
 
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\u202egpj.exe\u2066\x9b31m"

@@ -130,15 +130,15 @@ class History:
         )
         return [
             Action(
-                number,
-                iso_time(time),
-                who,
-                what,
-                undone > 0,
-                undone == 1,
-                None if undone_time is None else iso_time(undone_time),
-                words.n_changes(first, last),
-                tuple(words.changes(first, last, of)),
+                id=number,
+                time=iso_time(time),
+                who=who,
+                what=what,
+                undone=undone > 0,
+                redoable=undone == 1,
+                undone_time=None if undone_time is None else iso_time(undone_time),
+                n_changes=words.n_changes(first, last),
+                changes=tuple(words.changes(first, last, of)),
             )
             for number, time, who, what, undone, undone_time, first, last in rows.fetchall()
         ]

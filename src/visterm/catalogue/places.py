@@ -59,7 +59,8 @@ class Places:
         ids = self._connection.values(
             """SELECT id FROM picture WHERE sha256 >= ?1 AND sha256 < ?2
                UNION SELECT picture_id FROM version WHERE sha256 >= ?1 AND sha256 < ?2
-               AND picture_id IN (SELECT id FROM picture) AND sha256 NOT IN (SELECT sha256 FROM picture) LIMIT 2""",
+               AND EXISTS (SELECT 1 FROM picture WHERE id = picture_id)
+               AND NOT EXISTS (SELECT 1 FROM picture WHERE picture.sha256 = version.sha256) LIMIT 2""",
             digits,
             digits + "g",
         )

@@ -146,7 +146,17 @@ def _examined(file: str | Path, data: bytes, status: os.stat_result) -> Examined
     except Exception as error:  # a malformed file can raise anything in a decoder; the other files must go on
         reason = f"damaged picture: {type(error).__name__}: {error}"
     digest = sha256(data).hexdigest()
-    return Examined(os.fspath(file), digest, len(data), status.st_mtime_ns, width, height, orientation, reason, pixels)
+    return Examined(
+        path=os.fspath(file),
+        sha256=digest,
+        size=len(data),
+        mtime_ns=status.st_mtime_ns,
+        width=width,
+        height=height,
+        orientation=orientation,
+        reason=reason,
+        pixels=pixels,
+    )
 
 
 def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = False) -> AddReport:

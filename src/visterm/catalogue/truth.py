@@ -66,17 +66,17 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
         labels.read(connection.execute(_SAID))
     tag_names = labels.names()
     return Truth(
-        labels.ids,
-        sha256,
-        paths,
-        copies,
-        labels.classes,
-        labels.accepted.matrix(tag_names, len(ids)),
-        labels.rejected.matrix(tag_names, len(ids)),
-        tag_names,
-        splits,
-        captions,
-        labels.denied_classes(),
+        ids=labels.ids,
+        sha256=sha256,
+        paths=paths,
+        copies=copies,
+        classes=labels.classes,
+        tags=labels.accepted.matrix(tag_names, len(ids)),
+        rejected=labels.rejected.matrix(tag_names, len(ids)),
+        tag_names=tag_names,
+        splits=splits,
+        captions=captions,
+        denied_classes=labels.denied_classes(),
     )
 
 

@@ -114,14 +114,14 @@ class Collections:
         catalogue = self._catalogue
         truth = catalogue.truth()
         frame = Frame(
-            catalogue.root,
-            truth.sha256,
-            truth.paths,
-            truth.copies,
-            truth.captions,
-            {kind: catalogue.aliases(kind) for kind in ("class", "tag")},
-            {kind: catalogue.dropped(kind) for kind in ("class", "tag")},
-            catalogue.language,
+            folder=catalogue.root,
+            sha256=truth.sha256,
+            paths=truth.paths,
+            copies=truth.copies,
+            captions=truth.captions,
+            aliases={kind: catalogue.aliases(kind) for kind in ("class", "tag")},
+            dropped={kind: catalogue.dropped(kind) for kind in ("class", "tag")},
+            language=catalogue.language,
         )
         if known is not None and frame.is_that_of(known.frame):
             frame = known.frame

@@ -49,8 +49,8 @@ class BaseDistances(Estimator):
     added up.
 
     :meth:`transform` and :meth:`transform_training` give tables, name to float32 (n_pictures, n_train). Methods for
-    several features accept these tables as features with ``metric="precomputed"``. So many methods, settings and splits
-    share one computation: :func:`select` takes the rows and columns of some pictures from a larger table.
+    several features accept these tables as features with ``metric="precomputed"``. Then many methods, settings and
+    splits share one computation: :func:`select` takes the rows and columns of some pictures from a larger table.
     :meth:`map_blocks` goes through pictures in blocks if tables would not fit into memory.
 
     >>> X = {"colour": np.array([[0.0], [1.0], [3.0]]), "texture": np.array([[0.0, 2.0], [2.0, 0.0], [2.0, 0.0]])}
@@ -194,6 +194,23 @@ class BaseDistances(Estimator):
             name: _times(matrix, weighed.dimension_weights_.get(name)) for name, matrix in self.train_features_.items()
         }
         return weighed
+
+    def of_feature(self, name: str) -> BaseDistances:
+        """The same distances by one of the features only."""
+        part = copy(self)
+        part.metrics_, part.scales_ = {name: self.metrics_[name]}, {name: self.scales_[name]}
+        part.train_features_ = {name: self.train_features_[name]}
+        part.feature_widths_ = {name: self.feature_widths_[name]}
+        part.n_features_in_ = self.feature_widths_[name]
+        return part
+
+    def to_some(self, rows: NDArray[np.intp]) -> BaseDistances:
+        """The same distances to some of the training pictures only."""
+        part = copy(self)
+        part.rows_ = rows if self.rows_ is None else self.rows_[rows]
+        part.n_train_ = len(rows)
+        part.train_features_ = {name: matrix[rows] for name, matrix in self.train_features_.items()}
+        return part
 
     def _map(
         self, X: Mapping[str, Matrix], task: Callable[[slice, NDArray[Any]], R], rows: NDArray[np.intp] | None = None

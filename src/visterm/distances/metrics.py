@@ -26,7 +26,7 @@ _GRAIN = 2.0**-40
 _WIDENED = 2**20
 #: Squared lengths count as at least this, so that rows of zeros have a grain, too.
 _LEAST_SQUARE = 2.0**-900
-#: So many last bits of a sum depend on the order of additions: in float32, and in float64.
+#: This many last bits of a sum depend on the order of additions: in float32, and in float64.
 _NOISY_BITS_OF_SINGLES, _NOISY_BITS_OF_DOUBLES = 5, 15
 
 

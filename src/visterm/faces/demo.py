@@ -55,7 +55,16 @@ def run_demo(folder: Path, *, n_pictures: int = 400) -> Demo:
         n_unlabelled = report.n_pictures - photos.status().n_with_class
         accuracy, tag_precision, sheets = _look(photos, _truth(report.truth))
         clock.lap("classify, tag and search")
-    return Demo(str(folder), report.n_pictures, training, accuracy, tag_precision, n_unlabelled, sheets, clock.laps)
+    return Demo(
+        folder=str(folder),
+        pictures=report.n_pictures,
+        training=training,
+        unlabelled_accuracy=accuracy,
+        unlabelled_tag_precision=tag_precision,
+        unlabelled=n_unlabelled,
+        sheets=sheets,
+        seconds=clock.laps,
+    )
 
 
 def _look(photos: Workspace, truth: dict[str, dict[str, Any]]) -> tuple[float, float, dict[str, str]]:

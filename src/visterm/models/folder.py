@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from visterm.errors import InputError, MissingExtraError, ModelError
+from visterm.errors import InputError, MissingExtraError, ModelError, is_out_of_memory
 from visterm.models.card import model_card
 from visterm.models.info import ModelInfo
 from visterm.models.upgrades import from_format_1
@@ -118,6 +118,8 @@ def using(model: Model) -> Iterator[None]:
     except (MissingExtraError, ModelError):
         raise
     except Exception as error:  # a tampered model can cause any error
+        if is_out_of_memory(error):  # which says nothing about the model
+            raise
         reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         reference = model.info.reference
         raise ModelError(f"the model {reference} cannot be used ({reason}): train it again", reference) from error
@@ -202,6 +204,8 @@ def _parts(contents: dict[str, Any], info: ModelInfo, folder: Path) -> Parts:
     except InputError as error:
         raise ModelError(f"{folder} is not a usable model: {error}", info.reference) from error
     except Exception as error:  # a tampered file can cause any error
+        if is_out_of_memory(error):
+            raise
         reason = f"{type(error).__name__}: {error}"
         raise ModelError(f"{folder} is not a usable model: {reason}", info.reference) from error
     if recipe.hash != info.recipe_hash:
@@ -247,6 +251,8 @@ def _read_contents(folder: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise ModelError(f"{folder} is not a model folder: it has no {_INFO}") from error
     except (OSError, ValueError, RecursionError) as error:
+        if is_out_of_memory(error):
+            raise
         raise ModelError(f"{folder / _INFO} cannot be read: {error}") from error
     if not isinstance(contents, dict) or "format" not in contents:
         raise ModelError(f"{folder / _INFO} is not the description of a model")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm import registry
-from visterm.errors import InputError
+from visterm.errors import InputError, is_out_of_memory
 from visterm.models.fitted import check_fitted
 
 Tensors = dict[str, NDArray[Any]]
@@ -144,6 +144,8 @@ def _estimator_class(target: Any) -> type[Any]:
     try:
         cls = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
+        if is_out_of_memory(error):
+            raise
         raise InputError(f"the model has the class {target!r}, which this version of Visterm lacks") from error
     # Only classes that the package itself defines: its modules also contain names imported from elsewhere.
     own = isinstance(cls, type) and _public_name(cls) == target

@@ -21,25 +21,7 @@ def highway(easel: Easel) -> None:
     easel.horizon, easel.eye = easel.between(70, 112), easel.between(4.5, 8)
     width = easel.width
     skies.sky(easel, room=0.8)
-    dry = easel.chance(0.3)
-    ground = DRY_GROUND if dry else land.meadow_tones(easel)
-    if easel.chance(0.3):
-        land.peaks(
-            easel, rise=easel.between(26, 44), snow=easel.between(0, 0.5), stone=(116, 114, 122), depth=0.85, count=4
-        )
-    if easel.chance(0.3):
-        for _ in range(easel.several(5, 10)):
-            foot = easel.horizon + 2.5
-            buildings.tower(
-                easel, easel.between(0.1, 0.9) * width, foot, easel.between(26, 66) * easel.eye / 5, kind="office"
-            )
-    else:
-        land.hills(easel, ground, layers=easel.several(1, 3), rise=easel.between(8, 26))
-    if dry:
-        easel.ground(ground)
-    else:
-        with easel.canvas.object("grass"):
-            easel.ground(ground)
+    _beside_a_highway(easel)
     vanishing, bend = width * easel.between(0.25, 0.75), easel.between(-26, 26)
 
     def lane(metres: float) -> Callable[[float], float]:
@@ -68,6 +50,37 @@ def highway(easel: Easel) -> None:
         _guard_rail(easel, lane(0))
     if easel.chance(0.35):
         structures.overpass(easel, easel.horizon + easel.between(9, 20), 6.5)
+    _along_a_highway(easel, lane, lanes, median, half)
+
+
+def _beside_a_highway(easel: Easel) -> None:
+    """Mountains, hills or a town, and the ground."""
+    width = easel.width
+    dry = easel.chance(0.3)
+    ground = DRY_GROUND if dry else land.meadow_tones(easel)
+    if easel.chance(0.3):
+        land.peaks(
+            easel, rise=easel.between(26, 44), snow=easel.between(0, 0.5), stone=(116, 114, 122), depth=0.85, count=4
+        )
+    if easel.chance(0.3):
+        for _ in range(easel.several(5, 10)):
+            foot = easel.horizon + 2.5
+            buildings.tower(
+                easel, easel.between(0.1, 0.9) * width, foot, easel.between(26, 66) * easel.eye / 5, kind="office"
+            )
+    else:
+        land.hills(easel, ground, layers=easel.several(1, 3), rise=easel.between(8, 26))
+    if dry:
+        easel.ground(ground)
+    else:
+        with easel.canvas.object("grass"):
+            easel.ground(ground)
+
+
+def _along_a_highway(
+    easel: Easel, lane: Callable[[float], Callable[[float], float]], lanes: int, median: float, half: float
+) -> None:
+    """Trees, vehicles, lamps and a sign, the far ones first; ``half`` is the width of one side of the road."""
     sprites = [plants.leafy(easel), plants.leafy(easel)] if easel.chance(0.6) else [plants.conifer(easel)]
     name = "tree" if len(sprites) == 2 else "pine"
     things = [(foot, "plant", 0.0) for foot in easel.feet(easel.horizon + 4, 176, easel.several(3, 9))]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from visterm.postcards.canvas import Point
 from visterm.postcards.easel import Easel
-from visterm.postcards.light import Tone, mix
+from visterm.postcards.light import RGB, Tone, mix
 
 PAINTS: tuple[Tone, ...] = (
     (192, 52, 46),
@@ -82,88 +84,91 @@ def vehicle_along(easel: Easel, kind: str, x: float, foot: float, *, oncoming: b
                 canvas.glow(spot, metre * 0.9 + 2, light, 0.6)
 
 
+class _Profile(NamedTuple):
+    """A vehicle seen from the side: where it stands, how large it is, and its colours."""
+
+    easel: Easel
+    x: float
+    foot: float
+    metre: float
+    height: float
+    half: float
+    side: int
+    depth: float
+    paint: Tone
+    body: RGB
+    glass: RGB
+
+    def at(self, share: float, above: float = 0.0) -> tuple[float, float]:
+        """A place by its shares of half the length, from the middle, and of the height."""
+        return self.x + self.side * share * self.half, self.foot - self.height * above
+
+    @property
+    def lift(self) -> float:
+        """The lower edge of the body."""
+        return self.foot - 0.32 * self.metre
+
+
 def vehicle_across(easel: Easel, kind: str, x: float, foot: float) -> None:
     """A car, truck or bus passing by, in profile."""
     canvas, metre = easel.canvas, easel.metre(foot)
     _, tall, long = SIZES[kind]
     depth, side, half, paint = easel.depth(foot), easel.side(), long * metre / 2, easel.pick(PAINTS)
     body, glass = easel.shade(paint, 0.95, depth), easel.shade(GLASS, 0.7, depth)
-    height, lift = tall * metre, foot - 0.32 * metre
-
-    def at(share: float) -> float:
-        return x + side * share * half
-
+    profile = _Profile(
+        easel=easel,
+        x=x,
+        foot=foot,
+        metre=metre,
+        height=tall * metre,
+        half=half,
+        side=side,
+        depth=depth,
+        paint=paint,
+        body=body,
+        glass=glass,
+    )
     canvas.shadow((x, foot), (half * 1.03, max(0.6, metre * 0.16)))
     with canvas.object(kind):
-        if kind == "car":
-            cabin = [
-                (at(-0.75), foot - height * 0.58),
-                (at(-0.5), foot - height),
-                (at(0.2), foot - height),
-                (at(0.5), foot - height * 0.56),
-            ]
-            canvas.polygon(cabin, easel.shade(paint, 0.75, depth))
-            pane = [
-                (at(-0.62), foot - height * 0.6),
-                (at(-0.45), foot - height * 0.92),
-                (at(0.16), foot - height * 0.92),
-                (at(0.4), foot - height * 0.6),
-            ]
-            canvas.polygon(pane, glass)
-            canvas.line([(at(-0.1), foot - height), (at(-0.1), foot - height * 0.58)], body, max(0.5, metre * 0.08))
-            shell = [
-                (at(-1), lift),
-                (at(-0.97), foot - height * 0.6),
-                (at(0.5), foot - height * 0.6),
-                (at(0.95), foot - height * 0.5),
-                (at(1), lift),
-            ]
-            canvas.polygon(shell, body)
-        elif kind == "bus":
-            canvas.box(at(-1), foot - height, at(1), lift, body)
-            canvas.box(at(-0.95), foot - height * 0.86, at(0.97), foot - height * 0.5, glass)
-            for post in range(-4, 5):
-                canvas.touch(
-                    [(at(post * 0.2), foot - height * 0.86), (at(post * 0.2), foot - height * 0.5)],
-                    body,
-                    max(0.5, metre * 0.12),
-                )
-            canvas.box(
-                at(-1),
-                foot - height * 0.4,
-                at(1),
-                foot - height * 0.33,
-                easel.shade(mix(paint, (245, 240, 225), 0.7), 0.95, depth),
-            )
-        else:
-            load = easel.pick(((230, 226, 216), (120, 140, 160), (196, 150, 96)))
-            canvas.box(at(-1), foot - height, at(0.5), foot - 0.7 * metre, easel.shade(load, 0.9, depth))
-            cab = [
-                (at(0.56), lift),
-                (at(0.56), foot - height * 0.8),
-                (at(0.85), foot - height * 0.8),
-                (at(1), foot - height * 0.45),
-                (at(1), lift),
-            ]
-            canvas.polygon(cab, body)
-            canvas.polygon(
-                [
-                    (at(0.66), foot - height * 0.48),
-                    (at(0.66), foot - height * 0.74),
-                    (at(0.84), foot - height * 0.74),
-                    (at(0.94), foot - height * 0.48),
-                ],
-                glass,
-            )
-            canvas.box(at(-1), foot - 0.7 * metre, at(1), lift, easel.shade(METAL, 0.5, depth))
+        {"car": _car, "bus": _bus, "truck": _truck}[kind](profile)
         for wheel in (-0.62, 0.62) if kind != "truck" else (-0.8, -0.55, 0.75):
             radius = metre * (0.34 if kind == "car" else 0.48)
-            canvas.ellipse((at(wheel), foot - radius), (radius, radius), easel.shade(TYRE, 0.5, depth))
-            canvas.ellipse(
-                (at(wheel), foot - radius), (radius * 0.5, radius * 0.5), easel.shade((176, 178, 182), 0.8, depth)
-            )
+            hub = profile.at(wheel)[0], foot - radius
+            canvas.ellipse(hub, (radius, radius), easel.shade(TYRE, 0.5, depth))
+            canvas.ellipse(hub, (radius * 0.5, radius * 0.5), easel.shade((176, 178, 182), 0.8, depth))
         if easel.light.lamps_lit:
-            canvas.glow((at(1.05), foot - height * 0.3), metre * 1.6, (255, 236, 180), 0.6)
+            canvas.glow(profile.at(1.05, 0.3), metre * 1.6, (255, 236, 180), 0.6)
+
+
+def _car(seen: _Profile) -> None:
+    at, canvas, easel = seen.at, seen.easel.canvas, seen.easel
+    cabin = [at(-0.75, 0.58), at(-0.5, 1), at(0.2, 1), at(0.5, 0.56)]
+    canvas.polygon(cabin, easel.shade(seen.paint, 0.75, seen.depth))
+    canvas.polygon([at(-0.62, 0.6), at(-0.45, 0.92), at(0.16, 0.92), at(0.4, 0.6)], seen.glass)
+    canvas.line([at(-0.1, 1), at(-0.1, 0.58)], seen.body, max(0.5, seen.metre * 0.08))
+    ends = [(at(share)[0], seen.lift) for share in (-1, 1)]
+    canvas.polygon([ends[0], at(-0.97, 0.6), at(0.5, 0.6), at(0.95, 0.5), ends[1]], seen.body)
+
+
+def _bus(seen: _Profile) -> None:
+    at, canvas, metre = seen.at, seen.easel.canvas, seen.metre
+    canvas.box(*at(-1, 1), at(1)[0], seen.lift, seen.body)
+    canvas.box(*at(-0.95, 0.86), *at(0.97, 0.5), seen.glass)
+    for post in range(-4, 5):
+        canvas.touch([at(post * 0.2, 0.86), at(post * 0.2, 0.5)], seen.body, max(0.5, metre * 0.12))
+    stripe = seen.easel.shade(mix(seen.paint, (245, 240, 225), 0.7), 0.95, seen.depth)
+    canvas.box(*at(-1, 0.4), *at(1, 0.33), stripe)
+
+
+def _truck(seen: _Profile) -> None:
+    at, canvas, easel = seen.at, seen.easel.canvas, seen.easel
+    low = seen.foot - 0.7 * seen.metre
+    load = easel.pick(((230, 226, 216), (120, 140, 160), (196, 150, 96)))
+    canvas.box(*at(-1, 1), at(0.5)[0], low, easel.shade(load, 0.9, seen.depth))
+    back, front = (at(share)[0] for share in (0.56, 1))
+    canvas.polygon([(back, seen.lift), at(0.56, 0.8), at(0.85, 0.8), at(1, 0.45), (front, seen.lift)], seen.body)
+    canvas.polygon([at(0.66, 0.48), at(0.66, 0.74), at(0.84, 0.74), at(0.94, 0.48)], seen.glass)
+    canvas.box(at(-1)[0], low, front, seen.lift, easel.shade(METAL, 0.5, seen.depth))
 
 
 def sailing_boat(easel: Easel, x: float, foot: float, size: float) -> None:

@@ -97,7 +97,17 @@ def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32]) -> H
             denied.eliminate_zeros()
             tags = fit_tags(Z, tagged, matrix[tagged][:, used], PRECISION, denied)
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    fit = Heads(view.collection, places, Z, class_names, tag_names, classes, tags, half, now)
+    fit = Heads(
+        collection=view.collection,
+        places=places,
+        Z=Z,
+        class_names=class_names,
+        tag_names=tag_names,
+        classes=classes,
+        tags=tags,
+        half=half,
+        learned=now,
+    )
     fit.errors.extend(_errors(view, fit, matrix))
     return fit
 

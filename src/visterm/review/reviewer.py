@@ -69,7 +69,21 @@ class Reviewer:
         try:
             fit = self._current(view)
         except VistermError as error:
-            return ReviewState(False, False, False, "class", 0, len(view), 0, 0, [], [], None, 0, str(error))
+            return ReviewState(
+                ready=False,
+                cold=False,
+                learning=False,
+                kind="class",
+                labelled=0,
+                unlabelled=len(view),
+                teach=0,
+                errors=0,
+                tags=[],
+                curve=[],
+                expected=None,
+                fitted_changes=0,
+                problem=str(error),
+            )
         labelled = self._n_labelled(view, fit.kind)
         curve = self._known_curve()
         tags = self._tag_work(view, fit)

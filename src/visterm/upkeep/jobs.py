@@ -129,16 +129,16 @@ class Jobs:
             ended = _read_json(folder / "ended.json")
         state: JobState = "running" if running else "interrupted" if ended is None else ended["state"]
         job = Job(
-            number,
-            asked["kind"],
-            KINDS.get(asked["kind"], ((), asked["kind"]))[1],
-            state,
-            asked["started"],
-            None if ended is None else ended["time"],
-            step if state == "running" else None,
-            notes,
-            error if state == "failed" else None,
-            _read_json(folder / "result.json") if state == "done" else None,
+            id=number,
+            kind=asked["kind"],
+            title=KINDS.get(asked["kind"], ((), asked["kind"]))[1],
+            state=state,
+            started=asked["started"],
+            ended=None if ended is None else ended["time"],
+            step=step if state == "running" else None,
+            notes=notes,
+            error=error if state == "failed" else None,
+            result=_read_json(folder / "result.json") if state == "done" else None,
         )
         if ended is not None:  # it never changes again
             self._over[number] = job

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import Annotated
 
 import typer
 
+from visterm.errors import OUT_OF_MEMORY, is_out_of_memory
 from visterm.faces.cli import (
     backups,
     collection,
@@ -79,4 +82,11 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
-    app()
+    try:
+        app()
+    except (MemoryError, ImportError, OSError) as error:  # before a command runs, while its modules are imported
+        if not is_out_of_memory(error):
+            raise
+        told = json.dumps({"error": OUT_OF_MEMORY}) if "--json" in sys.argv else f"visterm: {OUT_OF_MEMORY}"
+        typer.echo(told, err=True)
+        sys.exit(1)

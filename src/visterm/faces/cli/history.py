@@ -83,7 +83,7 @@ def undo(number: NumberArgument = 1, workspace: WorkspaceOption = None, as_json:
 
 
 def redo(number: NumberArgument = 1, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """Do again what was undone last."""
+    """Redo the action that was undone last."""
     with command(as_json=as_json), opened(workspace) as photos:
         show(photos.redo(number), as_json, lambda console, done: _print_undoing(console, done, "redone"))
 

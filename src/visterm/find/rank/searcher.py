@@ -232,7 +232,16 @@ class Searcher:
         probabilities = np.exp(belief.log_p)
         likely = belief.told | (probabilities >= cut)
         shown = order if unlikely else order[likely[order]]
-        return _Answer(asked, look, shown, probabilities, likely, cut, len(order) - len(shown), missing)
+        return _Answer(
+            asked=asked,
+            look=look,
+            shown=shown,
+            probabilities=probabilities,
+            likely=likely,
+            cut_off=cut,
+            n_less_likely=len(order) - len(shown),
+            missing=missing,
+        )
 
     def _partial(self, said: Reading, n_best: int) -> _Chosen | None:
         """The pictures that lack as few words as possible; the ways to leave out words take turns."""

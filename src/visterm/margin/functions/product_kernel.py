@@ -89,7 +89,7 @@ class ProductKernel(Estimator):
         if PRECOMPUTED in self.distances_.metrics_.values():
             raise InputError("precomputed distances between the training pictures are not kept: use fit_transform")
         n_train = self.distances_.n_train_
-        return self._kernel_of(lambda name: _only(self.distances_, name).transform_training()[name], n_train)
+        return self._kernel_of(lambda name: self.distances_.of_feature(name).transform_training()[name], n_train)
 
     def transform(self, X: Features) -> Array:
         """(n_pictures, n_train) float32: the kernel between pictures and the training pictures."""
@@ -99,11 +99,8 @@ class ProductKernel(Estimator):
         """The same kernel against some of the training pictures only."""
         if np.array_equal(rows, np.arange(self.distances_.n_train_)):
             return self
-        distances, part = copy(self.distances_), copy(self)
-        own = np.arange(self.distances_.n_train_) if distances.rows_ is None else distances.rows_
-        distances.rows_, distances.n_train_ = own[rows], len(rows)
-        distances.train_features_ = {name: matrix[rows] for name, matrix in distances.train_features_.items()}
-        part.distances_ = distances
+        part = copy(self)
+        part.distances_ = self.distances_.to_some(rows)
         return part
 
     def _weigh(self, X: Features, tags: Any, rows: Array | None) -> tuple[dict[str, str], Tables | None]:
@@ -196,12 +193,3 @@ def _some(X: Features, names: Iterable[str]) -> dict[str, Matrix]:
     """Some of the features as given; a plain matrix is one feature, called ``x``."""
     of_all = {str(name): matrix for name, matrix in X.items()} if is_several(X) else {"x": cast(Matrix, X)}
     return {name: of_all[name] for name in names}
-
-
-def _only(distances: BaseDistances, name: str) -> BaseDistances:
-    """The base distances of one of the features."""
-    part = copy(distances)
-    for attribute in ("metrics_", "train_features_", "scales_", "feature_widths_"):
-        setattr(part, attribute, {name: getattr(distances, attribute)[name]})
-    part.n_features_in_ = part.feature_widths_[name]
-    return part

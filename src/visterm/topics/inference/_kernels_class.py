@@ -126,7 +126,19 @@ def class_room(n_classes: int, n_topics: int, n_codewords: int) -> ClassTerm:
     by_class, products = np.empty((n_classes, n_topics)), np.empty((n_codewords, n_classes))
     r = np.empty((4, n_classes))
     own, by_topic = np.empty(n_topics), np.empty((n_topics, n_classes))
-    return ClassTerm(0.0, np.nan, np.nan, own, by_class, by_topic, products, r[0], r[1], r[2], r[3])
+    return ClassTerm(
+        weight=0.0,
+        spread=np.nan,
+        limit=np.nan,
+        own=own,
+        factors=by_class,
+        by_topic=by_topic,
+        products=products,
+        log_sums=r[0],
+        odds=r[1],
+        ratios=r[2],
+        moved=r[3],
+    )
 
 
 @compiled(fastmath=FAST)

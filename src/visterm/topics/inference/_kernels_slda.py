@@ -270,7 +270,18 @@ def room_for(bags: Bags, labels: Labels, n_topics: int) -> Room:
     most, most_tags = largest_row(bags.indptr), largest_row(labels.tag_indptr)
     r = np.empty((8, n_topics))
     attention, phi = np.empty((most_tags, most)), np.empty((most, n_topics))
-    return Room(attention, r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], phi)
+    return Room(
+        attention=attention,
+        weights=r[0],
+        log_theta=r[1],
+        shares=r[2],
+        prior=r[3],
+        linear=r[4],
+        evidence=r[5],
+        updated=r[6],
+        before=r[7],
+        phi=phi,
+    )
 
 
 @compiled(fastmath=FAST)

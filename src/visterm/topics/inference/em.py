@@ -221,7 +221,16 @@ def infer_topics(
         pictures, start = rows_of(bags, shard), gamma[shard.rows]
         # A whole number or a read-only array would be other types: the loop would be compiled once more.
         least = float(tolerance)
-        bound = infer_proportions(pictures, likelihood, prior, max_sweeps, least, start, codewords, log_proportions)
+        bound = infer_proportions(
+            bags=pictures,
+            likelihood=likelihood,
+            alpha=prior,
+            max_sweeps=max_sweeps,
+            tolerance=least,
+            gamma=start,
+            codewords=codewords,
+            log_proportions=log_proportions,
+        )
         return TopicStatistics(len(shard), bound, codewords.T, log_proportions, np.zeros((n_topics, 0)))
 
     return Inferred(gamma, reduce(add, over_shards(of_shard, bags.shape[0], n_jobs)))

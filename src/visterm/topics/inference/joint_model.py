@@ -103,7 +103,16 @@ class LabelledInference:
         def of_shard(shard: Shard) -> tuple[float, Array]:
             bags, labels, gradient = rows_of(data.bags, shard), _labels(data, shard), np.zeros(coefficients.shape)
             start, sweeps = self.start[shard.rows], self.max_sweeps
-            value = class_value_of(bags, labels, tables, start, sweeps, self.tolerance, coefficients, gradient)
+            value = class_value_of(
+                bags=bags,
+                labels=labels,
+                tables=tables,
+                gammas=start,
+                max_sweeps=sweeps,
+                tolerance=self.tolerance,
+                coefficients=coefficients,
+                gradient=gradient,
+            )
             return value, gradient
 
         parts = over_shards(of_shard, len(data))
