@@ -115,7 +115,7 @@ def by_search(candidate: Candidate, data: Dataset, split: Split, tasks: Collecti
     tagged, train_tags = data.select(split.test[data.measurable[split.test]]), data.tags[split.train]
     scored, written = ScoredPictures.by(fitted.estimator, tagged.X), tagged.written(np.arange(len(tagged)))
     relevance = learn_relevance(scored, tagged.tags, train_tags, written=written)
-    judged = judge_by_halves(scored.scores, tagged.tags, train_tags, fitted.estimator, tagged.X, written=written)
+    judged = judge_by_halves(scored.scores, tagged, train_tags, fitted.estimator)
     each = AveragePrecision().per_query(*_answers(log_expit(judged.log_odds), scored, tagged.tags, relevance))
     return Performance(candidate.method.name, {}, dict.fromkeys(tasks, each), fitted.seconds, 0.0)
 

@@ -161,8 +161,7 @@ def measure_fitted(
                 judged = judge(probabilities, of_words, estimator, tagged.X)
             else:
                 denials = denials_of(estimator, data, held_out)
-                written = tagged.written(np.arange(len(tagged)))
-                judged = judge_by_halves(of_words, tagged.tags, train.tags, estimator, tagged.X, denials, written)
+                judged = judge_by_halves(of_words, tagged, train.tags, estimator, denials)
             values[task], each[task] = measure_suggestions(judged, tagged.tags, train.tag_counts)
             of_labels[task] = WordAveragePrecision().per_word(tagged.tags, judged.log_odds)
         elif task is Task.ANNOTATE:

@@ -52,27 +52,25 @@ def judge(probabilities: TagProbabilities, scores: Floats, estimator: Any, X: Fe
 
 
 def judge_by_halves(
-    scores: Floats,
-    tags: sparse.csr_array,
-    train_tags: sparse.csr_array,
-    estimator: Any,
-    X: Features,
-    denials: Denials | None = None,
-    written: Written | None = None,
+    scores: Floats, pictures: Dataset, train_tags: sparse.csr_array, estimator: Any, denials: Denials | None = None
 ) -> JudgedTags:
-    """Judge each half of held-out pictures by probabilities learned from the other half, and from ``denials``."""
+    """Judge each half of held-out ``pictures`` by probabilities learned from the other half, and from ``denials``."""
     log_odds, lifts = np.empty(scores.shape, np.float32), np.empty(scores.shape, np.float32)
     suggested = np.empty(scores.shape, np.bool_)
     even = np.arange(len(scores)) % 2 == 0
     for half in (even, ~even):
-        of_others = None if written is None else written.of(~half)
         learned = tag_probabilities(
-            scores[~half], tags[~half], train_tags, all_scores=scores, denials=denials, written=of_others
+            scores[~half],
+            pictures.tags[~half],
+            train_tags,
+            all_scores=scores,
+            denials=denials,
+            written=pictures.written(~half),
         )
         log_odds[half] = learned.log_odds(scores[half])
         lifts[half] = learned.lifts(log_odds[half])
         suggested[half] = expit(log_odds[half]) >= learned.thresholds(PRECISION)
-    return JudgedTags(log_odds, rare_order(estimator, X, lifts), suggested)
+    return JudgedTags(log_odds, rare_order(estimator, pictures.X, lifts), suggested)
 
 
 def tag_probabilities(

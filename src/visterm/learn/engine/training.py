@@ -179,11 +179,11 @@ def _scored_by(measured: Measured, split: Split) -> HeldOut | None:
     data, rows = measured.data, tagged_rows(measured.data, split)
     if not len(rows):
         return None
-    X = take(data.X, rows)
-    scored = ScoredPictures.by(measured.estimator, X, measured.word_scores)
+    pictures = data.select(rows)
+    scored = ScoredPictures.by(measured.estimator, pictures.X, measured.word_scores)
     denials = denials_of(measured.estimator, data, split.test)
     judged = measured.judged or judge_by_halves(
-        scored.scores, data.tags[rows], data.tags[split.train], measured.estimator, X, denials, data.written(rows)
+        scored.scores, pictures, data.tags[split.train], measured.estimator, denials
     )
     return HeldOut(scored, data, split, judged, denials)
 
