@@ -1,3 +1,5 @@
+from . import features as features
+from . import scores as scores
 from .doubts import doubts_about as doubts_about
 from .doubts import is_calibrated as is_calibrated
 from .evidence import Evidence as Evidence
@@ -43,5 +45,7 @@ __all__ = [
     "View",
     "Views",
     "doubts_about",
+    "features",
     "is_calibrated",
+    "scores",
 ]

@@ -50,7 +50,7 @@ def similar(
     holdings: Holdings,
     picture: Path,
     *,
-    recipe: str = RECIPE,
+    recipe: str | None = None,
     model: str | None = None,
     limit: int = 20,
 ) -> Lookalikes:
@@ -67,7 +67,7 @@ def similar(
     if model is not None:
         found = _by_codes(holdings, holdings.shelf.model(Task.RANK, model), picture, own, collection, limit)
     else:
-        found = _by_features(holdings, recipe, picture, own, collection, rows, limit)
+        found = _by_features(holdings, recipe or RECIPE, picture, own, collection, rows, limit)
     known = {row.id: row for row in rows_of(holdings, [number for number, _ in found])}
     alike = [replace(known[number], score=score) for number, score in found if number in known]
     return Lookalikes(str(picture), alike).located(holdings.folder)

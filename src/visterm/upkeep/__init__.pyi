@@ -1,3 +1,5 @@
+from . import checking as checking
+from . import status as status
 from .checking import Checkup as Checkup
 from .jobs import Job as Job
 from .jobs import Jobs as Jobs
@@ -8,4 +10,6 @@ __all__ = [
     "Job",
     "Jobs",
     "Status",
+    "checking",
+    "status",
 ]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from visterm import labels
 from visterm.documents.wording import counted
 from visterm.faces.cli.output import JsonOption, WorkspaceOption, command, opened, say, show
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.labels.backups import BackedUp, Restored
 
 
 def backup(
@@ -26,8 +22,8 @@ def backup(
         show(photos.backup(file), as_json, _print_backup)
 
 
-def _print_backup(console: Console, done: BackedUp) -> None:
-    say(console, f"{done.file}: {counted(done.n_pictures, 'picture')}, {done.n_bytes / 1e6:.1f} MB")
+def _print_backup(done: labels.BackedUp) -> None:
+    say(f"{done.file}: {counted(done.n_pictures, 'picture')}, {done.n_bytes / 1e6:.1f} MB")
 
 
 def restore(
@@ -42,6 +38,6 @@ def restore(
         show(restore_backup(workspace, file), as_json, _print_restored)
 
 
-def _print_restored(console: Console, done: Restored) -> None:
-    say(console, f"restored {counted(done.n_pictures, 'picture')} from {done.file}")
-    say(console, f"what was there before is kept in {done.kept}: visterm restore brings it back, and you may delete it")
+def _print_restored(done: labels.Restored) -> None:
+    say(f"restored {counted(done.n_pictures, 'picture')} from {done.file}")
+    say(f"what was there before is kept in {done.kept}: visterm restore brings it back, and you may delete it")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from visterm import upkeep
 from visterm.documents.wording import counted
 from visterm.faces.cli.output import JsonOption, WorkspaceOption, command, say, show, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.upkeep.checking import Checkup
 
 
 def doctor(
@@ -23,37 +19,35 @@ def doctor(
     as_json: JsonOption = False,
 ) -> None:
     """Check the installation and the workspace. The exit code is 1 if something is wrong."""
-    from visterm.upkeep.checking import check
-
     with command(as_json=as_json):
-        if show(check(workspace, repair=repair), as_json, _print_checkup).problems:
+        if show(upkeep.checking.check(workspace, repair=repair), as_json, _print_checkup).problems:
             raise typer.Exit(1)
 
 
-def _print_checkup(console: Console, found: Checkup) -> None:
-    say(console, f"visterm {found.visterm}, Python {found.python}")
-    table(console, ("package", "version"), found.packages.items())
+def _print_checkup(found: upkeep.Checkup) -> None:
+    say(f"visterm {found.visterm}, Python {found.python}")
+    table(("package", "version"), found.packages.items())
     have = [extra for extra, present in found.extras.items() if present]
-    say(console, f"extras installed: {', '.join(have) or 'none'}")
-    say(console, f"word vectors: {found.word_vectors or 'none'}")
+    say(f"extras installed: {', '.join(have) or 'none'}")
+    say(f"word vectors: {found.word_vectors or 'none'}")
     if found.workspace:
         held = f"{counted(found.features, 'feature store')}, {counted(found.models, 'model')}"
-        say(console, f"workspace {found.workspace}: {held}")
+        say(f"workspace {found.workspace}: {held}")
     elif found.note:
-        say(console, f"no workspace was checked: {found.note}", style="yellow")
+        say(f"no workspace was checked: {found.note}", style="yellow")
     if found.n_without_file:
         missing = f"{counted(found.n_without_file, 'picture')} without a file"
-        say(console, f"{missing}: visterm status lists them, visterm attach gives one a file", style="yellow")
+        say(f"{missing}: visterm status lists them, visterm attach gives one a file", style="yellow")
     if found.n_changed:
         changed = (
             "1 file has changed since it was"
             if found.n_changed == 1
             else f"{found.n_changed} files have changed since they were"
         )
-        say(console, f"{changed} added: visterm add reads what has changed", style="yellow")
+        say(f"{changed} added: visterm add reads what has changed", style="yellow")
     for line in found.repaired:
-        say(console, f"repaired: {line}", style="yellow")
+        say(f"repaired: {line}", style="yellow")
     for problem in found.problems:
-        say(console, f"problem: {problem}", style="red")
+        say(f"problem: {problem}", style="red")
     if not found.problems:
-        say(console, "all is well", style="green")
+        say("all is well", style="green")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from visterm import research
 from visterm.faces.cli.output import JsonOption, command, say, show, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.research.experiments import Experiments, ExperimentsReport
 
 app = typer.Typer(help="Run the papers' experiments: our figures beside the published ones.", no_args_is_help=True)
 
@@ -44,14 +40,12 @@ def run(
         show(report, as_json, _print_report)
 
 
-def _print_experiments(console: Console, found: Experiments) -> None:
-    table(console, ("experiment", "what it is"), [(item.name, item.title) for item in found.experiments])
+def _print_experiments(found: research.experiments.Experiments) -> None:
+    table(("experiment", "what it is"), [(item.name, item.title) for item in found.experiments])
 
 
-def _print_report(console: Console, report: ExperimentsReport) -> None:
-    from visterm.research.experiments import COLUMNS
-
-    table(console, COLUMNS, [found.row for found in report.findings])
+def _print_report(report: research.ExperimentsReport) -> None:
+    table(research.experiments.COLUMNS, [found.row for found in report.findings])
     for line in report.not_run:
-        say(console, f"not run: {line}", style="yellow")
-    say(console, f"written to {report.table}")
+        say(f"not run: {line}", style="yellow")
+    say(f"written to {report.table}")

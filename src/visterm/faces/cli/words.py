@@ -10,8 +10,6 @@ import typer
 from visterm.faces.cli.output import JsonOption, command, say, show
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from visterm.upkeep.words import InstalledWords, RemovedWords
 
 app = typer.Typer(
@@ -56,14 +54,14 @@ def remove(as_json: JsonOption = False) -> None:
         show(words.remove(), as_json, _print_removed)
 
 
-def _print_installed(console: Console, found: InstalledWords) -> None:
+def _print_installed(found: InstalledWords) -> None:
     vectors = found.installed
     if vectors is None:
-        say(console, "no word vectors are installed, so only spelling is compared: see 'visterm words install --help'")
+        say("no word vectors are installed, so only spelling is compared: see 'visterm words install --help'")
         return
-    say(console, f"{vectors.source}: {vectors.n_words} words of {vectors.n_dims} numbers")
-    say(console, f"installed {vectors.installed}, {vectors.megabytes} MB in {vectors.file}")
+    say(f"{vectors.source}: {vectors.n_words} words of {vectors.n_dims} numbers")
+    say(f"installed {vectors.installed}, {vectors.megabytes} MB in {vectors.file}")
 
 
-def _print_removed(console: Console, done: RemovedWords) -> None:
-    say(console, "the word vectors were removed" if done.removed else "no word vectors were installed")
+def _print_removed(done: RemovedWords) -> None:
+    say("the word vectors were removed" if done.removed else "no word vectors were installed")
