@@ -1,3 +1,4 @@
+from . import derived as derived
 from . import features as features
 from . import scores as scores
 from .doubts import doubts_about as doubts_about
@@ -44,6 +45,7 @@ __all__ = [
     "Thumbnails",
     "View",
     "Views",
+    "derived",
     "doubts_about",
     "features",
     "is_calibrated",

@@ -10,6 +10,7 @@ from .lists.completion import complete as complete
 from .lists.facets import Facets as Facets
 from .lists.overview import Overview as Overview
 from .lists.overview import overview as overview
+from .lists.overview import unlooked as unlooked
 from .lists.pages import Gallery as Gallery
 from .lists.pages import GalleryPage as GalleryPage
 from .lists.picture import LabelsOfPictures as LabelsOfPictures
@@ -77,5 +78,6 @@ __all__ = [
     "showing",
     "similar",
     "suggesting",
+    "unlooked",
     "why",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from visterm.collection.features import RECIPE, ready_recipe
+from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age, LikelyName
 from visterm.collection.rows import PictureRow
 from visterm.contracts import Task
@@ -16,9 +16,6 @@ from visterm.errors import PictureError
 from visterm.find.similar import similar
 from visterm.find.suggesting import classify, tag
 from visterm.vision.decode import probe
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 _ALIKE_SHOWN = 24
 

@@ -8,26 +8,25 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from visterm import find
 from visterm.calibration.combining import DEPENDENCE
 from visterm.calibration.nothing_found import NOTHING_BELOW
 from visterm.catalogue.labels import Kind
+from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age
 from visterm.collection.moment import Collection, Frame
 from visterm.collection.scores import Reading, class_index, edition, is_same, pair_index, prepare, word_index
 from visterm.contracts import Task
 from visterm.errors import InputError
-from visterm.find.rank.beliefs import Beliefs, Floats
+from visterm.find.rank.beliefs import Beliefs
 from visterm.find.rank.pairs import Pairs
 from visterm.find.rank.searcher import Hits, Searcher
 from visterm.find.words.query import Node, parse
 from visterm.find.words.query import terms as terms_of
 from visterm.language import installed, lookup_forms, name_key, word_key
 from visterm.models import Model, SearchSettings
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 #: Searchers and beliefs kept; each belongs to a model, and a few models are used in turn.
 _MAX_KEPT = 16
@@ -127,7 +126,7 @@ class Searchers:
             collection.evidence,
             tag_beliefs,
             class_beliefs,
-            like=lambda reference: self._like(reference, collection),
+            like=lambda reference: find.similar.log_likeness(self.holdings, reference, collection),
             vectors=installed.installed(),
             pairs=pairs,
             aliases={str(kind): names for kind, names in frame.aliases.items()},
@@ -158,11 +157,6 @@ class Searchers:
         for term in terms_of(tree):
             if term.field == "like" and self.holdings.picture(term.text) is None:
                 raise InputError(f"like:{term.text}: there is no such picture in the collection")
-
-    def _like(self, reference: str, collection: Collection) -> Floats:
-        from visterm.find.similar import log_likeness
-
-        return log_likeness(self.holdings, reference, collection)
 
     def _classifier(self, model: Model | None, tree: Node, collection: Collection) -> Model | None:
         """What says something of classes, where the query names one: the searching model if it can, else the best."""

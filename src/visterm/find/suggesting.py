@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from visterm.catalogue.records import Skipped, model_source
 from visterm.catalogue.scan import find_pictures
 from visterm.collection.doubts import doubts_about, is_calibrated
 from visterm.collection.features import described, features_of_files, stored_features
+from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age, LikelyName
 from visterm.collection.judging import ClassJudge, TagJudge
 from visterm.collection.rows import PictureRow, row_of
@@ -30,9 +31,6 @@ from visterm.errors import InputError, PictureError, UsageError
 from visterm.measures import predict_tags
 from visterm.models import Model
 from visterm.storage.files import is_there
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 Floats = NDArray[np.floating[Any]]
 

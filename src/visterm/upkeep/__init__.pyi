@@ -1,5 +1,6 @@
 from . import checking as checking
 from . import status as status
+from . import words as words
 from .checking import Checkup as Checkup
 from .jobs import Job as Job
 from .jobs import Jobs as Jobs
@@ -12,4 +13,5 @@ __all__ = [
     "Status",
     "checking",
     "status",
+    "words",
 ]

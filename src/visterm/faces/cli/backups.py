@@ -32,10 +32,8 @@ def restore(
     as_json: JsonOption = False,
 ) -> None:
     """Replace all labels and their history by those of a backup. What was there before is kept in a file."""
-    from visterm.labels.backups import restore as restore_backup
-
     with command(as_json=as_json):
-        show(restore_backup(workspace, file), as_json, _print_restored)
+        show(labels.backups.restore(workspace, file), as_json, _print_restored)
 
 
 def _print_restored(done: labels.Restored) -> None:

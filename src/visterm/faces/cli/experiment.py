@@ -18,10 +18,8 @@ FolderOption = Annotated[Path, typer.Option("--folder", help="Where the experime
 @app.command("list")
 def list_experiments(folder: FolderOption = Path("experiments"), as_json: JsonOption = False) -> None:
     """List the experiments."""
-    from visterm.research import experiments
-
     with command(as_json=as_json):
-        show(experiments.listed(folder), as_json, _print_experiments)
+        show(research.experiments.listed(folder), as_json, _print_experiments)
 
 
 @app.command()
@@ -33,10 +31,8 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run experiments: published | ours ± sd | same protocol? | seconds."""
-    from visterm.research import experiments
-
     with command(as_json=as_json):
-        report = experiments.run_experiments(names, data=data, folder=folder, results=results)
+        report = research.experiments.run_experiments(names, data=data, folder=folder, results=results)
         show(report, as_json, _print_report)
 
 

@@ -151,10 +151,8 @@ def _figure(measure: str, value: float | None) -> str:
 
 def methods(as_json: JsonOption = False) -> None:
     """List the methods that can be trained."""
-    from visterm.learn.reports import methods as known
-
     with command(as_json=as_json):
-        show(known(), as_json, _print_methods)
+        show(learn.reports.methods(), as_json, _print_methods)
 
 
 def _print_methods(found: learn.Methods) -> None:
