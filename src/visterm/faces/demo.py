@@ -111,8 +111,6 @@ def _truth(file: Path) -> dict[str, dict[str, Any]]:
 
 
 class _Clock:
-    """Seconds between laps."""
-
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
         self._last = time.perf_counter()

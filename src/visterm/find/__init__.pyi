@@ -18,6 +18,7 @@ from .lists.picture import PictureDetails as PictureDetails
 from .lists.picture import details as details
 from .lists.picture import labels_of as labels_of
 from .lists.saved import Saved as Saved
+from .lists.saved import SavedSearches as SavedSearches
 from .looking import Look as Look
 from .rank.beliefs import Beliefs as Beliefs
 from .rank.bounds import Scan as Scan
@@ -61,6 +62,7 @@ __all__ = [
     "QueryError",
     "Reading",
     "Saved",
+    "SavedSearches",
     "Scan",
     "Searcher",
     "Searchers",

@@ -112,7 +112,6 @@ def _version(package: str, problems: list[str]) -> str | None:
 
 
 def _check_words(problems: list[str]) -> str | None:
-    """Which word vectors are installed."""
     vectors = installed()
     if vectors is None:
         return None

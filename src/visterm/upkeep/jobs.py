@@ -204,7 +204,6 @@ def run(folder: Path) -> int:
 
 
 def _look_at_new_pictures(workspace: Path) -> None:
-    """Start looking at the pictures that wait for it, if there are any."""
     with suppress(VistermError), collection.Holdings(workspace) as holdings:
         holdings.library.readers_compute = False
         if find.unlooked(holdings, holdings.views.newest()).any():

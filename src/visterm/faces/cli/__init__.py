@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from visterm.faces.cli import (
-    backups,
+    care,
     collection,
-    doctor,
     experiment,
     exporting,
     finding,
@@ -57,9 +56,9 @@ app.command(rich_help_panel=_FINDING)(finding.similar)
 app.command("show", rich_help_panel=_FINDING)(finding.show_picture)
 app.command(rich_help_panel=_FINDING)(serve)
 app.add_typer(words.app, name="words", rich_help_panel=_FINDING)
-app.command(rich_help_panel=_CARE)(doctor.doctor)
-app.command(rich_help_panel=_CARE)(backups.backup)
-app.command(rich_help_panel=_CARE)(backups.restore)
+app.command(rich_help_panel=_CARE)(care.doctor)
+app.command(rich_help_panel=_CARE)(care.backup)
+app.command(rich_help_panel=_CARE)(care.restore)
 
 
 def _print_version(wanted: bool) -> None:

@@ -98,5 +98,4 @@ def _short(action: catalogue.Action) -> str:
 
 
 def _when(time: str) -> str:
-    """A time for people, on their clock."""
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")

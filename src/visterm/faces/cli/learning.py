@@ -143,7 +143,6 @@ def _print_trained(model: learn.TrainedModel) -> None:
 
 
 def _figure(measure: str, value: float | None) -> str:
-    """A measure for people: shares in per cent, counts as numbers."""
     if value is None:
         return "-"
     return f"{value:.0f}" if measure.startswith(_COUNTS) else f"{100 * value:.1f}%"

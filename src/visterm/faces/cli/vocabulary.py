@@ -43,9 +43,9 @@ def show_all(
 
 def _print_vocabulary(vocabulary: labels.Vocabulary) -> None:
     for kind, found in (("class", vocabulary.class_), ("tag", vocabulary.tag)):
+        recognised = {name: percent(quality) for name, quality in found.quality.items()}
         rows = [
-            (use.name, use.n_accepted, use.n_suggested, use.n_rejected, _recognised(found, use.name))
-            for use in found.terms
+            (use.name, use.n_accepted, use.n_suggested, use.n_rejected, recognised.get(use.name)) for use in found.terms
         ]
         if rows:
             table((kind, "accepted", "suggested", "rejected", "recognised"), rows)
@@ -57,11 +57,6 @@ def _print_vocabulary(vocabulary: labels.Vocabulary) -> None:
             say(f"dropped: {', '.join(found.dropped)}")
     if vocabulary.captions is not None:
         table(("word of captions", "captions"), [(word.name, word.n_captions) for word in vocabulary.captions])
-
-
-def _recognised(terms: labels.naming.Terms, name: str) -> str:
-    """How well the model in use recognises a name, for people."""
-    return percent(terms.quality[name]) if name in terms.quality else "-"
 
 
 @app.command()
