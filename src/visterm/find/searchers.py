@@ -112,7 +112,7 @@ class Searchers:
         tag_beliefs, pairs = None, None
         if model is not None and frame.keys:
             settings = model.search_settings or SearchSettings(DEPENDENCE, 0.0)  # never measured: anything is found
-            tag_beliefs, note = self._keep("words", (frame, model), lambda: self._words(frame, model))
+            tag_beliefs, note = self._keep("words", (frame, model), lambda: self._beliefs("tag", frame, model))
             notes.append(note)
             if together and settings.pair_weight:
                 weight = settings.pair_weight
@@ -120,7 +120,9 @@ class Searchers:
                 notes.append(note)
         class_beliefs = None
         if classifier is not None and frame.keys:
-            class_beliefs, note = self._keep("classes", (frame, classifier), lambda: self._classes(frame, classifier))
+            class_beliefs, note = self._keep(
+                "classes", (frame, classifier), lambda: self._beliefs("class", frame, classifier)
+            )
             notes.append(note)
         searcher = Searcher(
             collection.evidence,
@@ -138,20 +140,17 @@ class Searchers:
         models += [("class", classifier)] if classifier is not None and class_beliefs is not None else []
         return Ready(collection, searcher, left_out, models), " ".join(left_out) or None
 
-    def _words(self, frame: Frame, model: Model) -> tuple[Beliefs, str | None]:
-        scored = word_index(self.holdings, model, frame.keys)
-        return Beliefs(scored.snapshot, frame.current_names("tag", model.info.tags), frame.keys), scored.note
+    def _beliefs(self, kind: Kind, frame: Frame, model: Model) -> tuple[Beliefs, str | None]:
+        index, learned = (word_index, model.info.tags) if kind == "tag" else (class_index, model.info.classes)
+        scored = index(self.holdings, model, frame.keys)
+        names = frame.current_names(kind, learned)
+        return Beliefs(scored.snapshot, names, frame.keys, exclusive=kind == "class"), scored.note
 
     def _pairs(self, frame: Frame, model: Model, weight: float) -> tuple[Pairs, str | None]:
         """What a model says of two words together, and how much that counts."""
         scored, columns = pair_index(self.holdings, model, frame.keys)
         names = frame.current_names("tag", model.info.tags)
         return Pairs(scored.snapshot, [(names[a], names[b]) for a, b in columns], frame.keys, weight), scored.note
-
-    def _classes(self, frame: Frame, model: Model) -> tuple[Beliefs, str | None]:
-        scored = class_index(self.holdings, model, frame.keys)
-        names = frame.current_names("class", model.info.classes)
-        return Beliefs(scored.snapshot, names, frame.keys, exclusive=True), scored.note
 
     def _refuse_files(self, tree: Node) -> None:
         for term in terms_of(tree):

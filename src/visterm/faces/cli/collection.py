@@ -128,11 +128,9 @@ def _print_addition(done: labels.Addition) -> None:
     if done.tables:
         others = f" (and {counted(len(done.tables) - 1, 'other table')})" if len(done.tables) > 1 else ""
         named = shlex.quote(done.tables[0])
-        unread, none = (
-            f"{named}{others} was not read; if it has labels",
-            f"no labels found; if {named}{others} has some",
-        )
-        say(f"{unread if done.labels else none}: visterm add --labels {named}")
+        unread = f"{named}{others} was not read; if it has labels"
+        said = unread if done.labels else f"no labels found; if {named}{others} has some"
+        say(f"{said}: visterm add --labels {named}")
     elif not done.labels and done.files.n_pictures:
         say("no labels found; if each sub-folder is a class: visterm add --format folders FOLDER")
     if done.dry_run:
