@@ -28,14 +28,14 @@ export class TallyView {
   }
 }
 """
-METHOD = """    def tally(self) -> Status:
+METHOD = """    def tally(self) -> upkeep.Status:
         return self.status()
 
     def status(self) -> upkeep.Status:
 """
 ROUTE = """
 @router.get("/tally")
-def tally(photos: Photos) -> Status:
+def tally(photos: Photos) -> upkeep.Status:
     \"\"\"How much there is.\"\"\"
     return photos.tally()
 """
