@@ -5,31 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from visterm import catalogue, collection, exchange, find, labels, learn, review, upkeep
+from visterm.collection.holdings import Holdings
 from visterm.collection.opened import Pictures
-from visterm.find.finder import Finder
-
-if TYPE_CHECKING:
-    from visterm.catalogue.labels import Kind
-    from visterm.collection.features import Computed, Recipes
-    from visterm.exchange.writers import Exported
-    from visterm.labels.adding import Addition, Attached, Removal
-    from visterm.labels.backups import BackedUp
-    from visterm.labels.deciding import Decision
-    from visterm.labels.history import History, Undoing
-    from visterm.labels.labelling import Labelled
-    from visterm.labels.naming import Edit, Merges, Vocabulary
-    from visterm.learn.evaluating import Evaluation
-    from visterm.learn.reports import Models, Report, Reports
-    from visterm.learn.training import TrainedModel, Training
-    from visterm.review.reviewer import Reviewer
-    from visterm.upkeep.checking import Checkup
-    from visterm.upkeep.jobs import Jobs
-    from visterm.upkeep.status import Status
 
 
-class Workspace(Finder):
+class Workspace(Holdings):
     """A collection: its pictures, the labels of people and models, and everything that can be done with them.
 
     ``folder`` holds ``.visterm``; the pictures may lie in it or anywhere else. Every method returns a document: a
@@ -40,7 +23,7 @@ class Workspace(Finder):
 
     # Your pictures
 
-    def add(self, folders: Pictures = (), *, labels: Pictures = (), **options: Any) -> Addition:
+    def add(self, folders: Pictures = (), *, labels: Pictures = (), **options: Any) -> labels.Addition:
         """Add pictures and their labels, or update the catalogue after folders (default: its own) have changed.
 
         ``options`` are the other fields of :class:`~visterm.labels.adding.AddOptions`, such as ``format="folders"``.
@@ -49,17 +32,13 @@ class Workspace(Finder):
 
         return add(self, self._paths(folders), AddOptions(labels=self._paths(labels), **options))
 
-    def attach(self, record: str | Path, file: str | Path) -> Attached:
+    def attach(self, record: str | Path, file: str | Path) -> labels.Attached:
         """Give a record that has lost its file the new file ``file``."""
-        from visterm.labels.adding import attach
+        return labels.adding.attach(self, self.reference(record), Path(file))
 
-        return attach(self, self.reference(record), Path(file))
-
-    def remove(self, pictures: Pictures, *, dry_run: bool = False) -> Removal:
+    def remove(self, pictures: Pictures, *, dry_run: bool = False) -> labels.Removal:
         """Forget files, folders or pictures by content hash, with their labels; no file is touched."""
-        from visterm.labels.adding import remove
-
-        return remove(self, [self.reference(name) for name in self._several(pictures)], dry_run=dry_run)
+        return labels.adding.remove(self, [self.reference(name) for name in self._several(pictures)], dry_run=dry_run)
 
     def label(
         self,
@@ -71,11 +50,9 @@ class Workspace(Finder):
         clear: str | Sequence[str] = (),
         accept: bool = False,
         new: bool | Sequence[str] = False,
-    ) -> Labelled:
+    ) -> labels.Labelled:
         """Note what a person says about pictures; it outranks imports and models."""
-        from visterm.labels.labelling import label
-
-        return label(
+        return labels.labelling.label(
             self,
             self._several(pictures),
             class_name=class_name,
@@ -86,77 +63,55 @@ class Workspace(Finder):
             new=new,
         )
 
-    def decide(self, decisions: Sequence[Decision]) -> Labelled:
+    def decide(self, decisions: Sequence[labels.deciding.Decision]) -> labels.Labelled:
         """Accept or reject any number of suggestions in one step."""
-        from visterm.labels.deciding import decide
+        return labels.deciding.decide(self, decisions)
 
-        return decide(self, decisions)
-
-    def vocabulary(self, *, captions: bool = False) -> Vocabulary:
+    def vocabulary(self, *, captions: bool = False) -> labels.Vocabulary:
         """The classes and tags in use, the most used first."""
-        from visterm.labels.naming import vocabulary
+        return labels.naming.vocabulary(self, captions=captions)
 
-        return vocabulary(self, captions=captions)
-
-    def rename(self, old: str, new: str, *, kind: Kind = "tag") -> Edit:
+    def rename(self, old: str, new: str, *, kind: catalogue.Kind = "tag") -> labels.Edit:
         """Give a tag or class another name."""
-        from visterm.labels.naming import rename
+        return labels.naming.rename(self, old, new, kind=kind)
 
-        return rename(self, old, new, kind=kind)
-
-    def merge(self, names: str | Sequence[str], *, into: str, kind: Kind = "tag") -> Edit:
+    def merge(self, names: str | Sequence[str], *, into: str, kind: catalogue.Kind = "tag") -> labels.Edit:
         """Make several tags or classes one."""
-        from visterm.labels.naming import merge
+        return labels.naming.merge(self, _names(names), into=into, kind=kind)
 
-        return merge(self, _names(names), into=into, kind=kind)
-
-    def propose_merges(self, *, kind: Kind = "tag", apply: bool = False) -> Merges:
+    def propose_merges(self, *, kind: catalogue.Kind = "tag", apply: bool = False) -> labels.Merges:
         """Tags or classes that look like forms of one word; ``apply`` merges them."""
-        from visterm.labels.naming import propose_merges
+        return labels.naming.propose_merges(self, kind=kind, apply=apply)
 
-        return propose_merges(self, kind=kind, apply=apply)
-
-    def drop(self, names: str | Sequence[str], *, kind: Kind = "tag") -> Edit:
+    def drop(self, names: str | Sequence[str], *, kind: catalogue.Kind = "tag") -> labels.Edit:
         """Leave tags or classes out, in later imports too."""
-        from visterm.labels.naming import drop
+        return labels.naming.drop(self, _names(names), kind=kind)
 
-        return drop(self, _names(names), kind=kind)
-
-    def restore(self, names: str | Sequence[str], *, kind: Kind = "tag") -> Edit:
+    def restore(self, names: str | Sequence[str], *, kind: catalogue.Kind = "tag") -> labels.Edit:
         """Bring dropped, renamed or merged names back."""
-        from visterm.labels.naming import restore
-
-        return restore(self, _names(names), kind=kind)
+        return labels.naming.restore(self, _names(names), kind=kind)
 
     def history(
         self, picture: str | Path | int | None = None, *, limit: int = 20, before: int | None = None
-    ) -> History:
+    ) -> labels.History:
         """What was changed, by whom and when, the newest first, in the whole collection or in one picture."""
-        from visterm.labels.history import history
-
         (of_picture,) = (None,) if picture is None else self._several(picture)
-        return history(self, of_picture, limit=limit, before=before)
+        return labels.history.history(self, of_picture, limit=limit, before=before)
 
-    def undo(self, number: int = 1, *, only: int | None = None) -> Undoing:
+    def undo(self, number: int = 1, *, only: int | None = None) -> labels.Undoing:
         """Undo the last change of labels, vocabulary or pictures, or the last few.
 
         With ``only``, the number of an action, nothing is undone unless that action is the last one.
         """
-        from visterm.labels.history import undo
+        return labels.history.undo(self, number, only=only)
 
-        return undo(self, number, only=only)
-
-    def redo(self, number: int = 1) -> Undoing:
+    def redo(self, number: int = 1) -> labels.Undoing:
         """Redo the action that was undone last."""
-        from visterm.labels.history import redo
+        return labels.history.redo(self, number)
 
-        return redo(self, number)
-
-    def status(self) -> Status:
+    def status(self) -> upkeep.Status:
         """What the collection holds: counts, coverage, most frequent tags, unreadable pictures, models."""
-        from visterm.upkeep.status import status
-
-        return status(self)
+        return upkeep.status.status(self)
 
     def export(
         self,
@@ -166,11 +121,9 @@ class Workspace(Finder):
         suggestions: float | None = None,
         hierarchy: str | None = None,
         dry_run: bool = False,
-    ) -> Exported:
+    ) -> exchange.Exported:
         """Write all labels to a file in the format of its ending, or as XMP sidecars beside the pictures."""
-        from visterm.labels.exporting import export
-
-        return export(
+        return labels.exporting.export(
             self,
             None if destination is None else Path(destination),
             format=format,
@@ -181,21 +134,16 @@ class Workspace(Finder):
 
     # Learning
 
-    def recipes(self) -> Recipes:
+    def recipes(self) -> collection.Recipes:
         """The feature recipes, and the approximate cost of each for this collection."""
-        from visterm.collection.features import recipes
+        return collection.features.recipes(self)
 
-        return recipes(self)
-
-    def features(self, *recipes: str, for_models: bool = False) -> Computed:
+    def features(self, *recipes: str, for_models: bool = False) -> collection.Computed:
         """Compute missing features; ``for_models`` computes what the models in use need, and their scores."""
-        from visterm.collection.features import compute
-        from visterm.collection.scores import look_at_all
-
         if for_models:
-            return look_at_all(self)
+            return collection.scores.look_at_all(self)
 
-        return compute(self, recipes)
+        return collection.features.compute(self, recipes)
 
     def train(
         self,
@@ -206,7 +154,7 @@ class Workspace(Finder):
         parameters: Mapping[str, Any] | None = None,
         minutes: float = 3.0,
         choose_again: bool = False,
-    ) -> TrainedModel | Training:
+    ) -> learn.TrainedModel | learn.Training:
         """Learn from the labelled pictures, measure on held-out pictures, and keep the models.
 
         Without ``method``, Visterm compares a few features and methods within about ``minutes`` and takes the best for
@@ -214,9 +162,7 @@ class Workspace(Finder):
         until there are twice as many labelled pictures, or until ``choose_again``. The name of a method trains that
         method.
         """
-        from visterm.learn.training import train
-
-        return train(
+        return learn.training.train(
             self,
             method,
             name=name,
@@ -226,63 +172,148 @@ class Workspace(Finder):
             choose_again=choose_again,
         )
 
-    def models(self) -> Models:
+    def models(self) -> learn.Models:
         """The trained models, the newest last, and the model in use for each task."""
-        from visterm.learn.reports import models
+        return learn.reports.models(self)
 
-        return models(self)
-
-    def reports(self) -> Reports:
+    def reports(self) -> learn.Reports:
         """How good each trained model is, in short; the newest first."""
-        from visterm.learn.reports import reports
+        return learn.reports.reports(self)
 
-        return reports(self)
-
-    def report(self, model: str) -> Report:
+    def report(self, model: str) -> learn.Report:
         """All that was measured of one model, named as ``NAME@VERSION``."""
-        from visterm.learn.reports import report
+        return learn.reports.report(self, model)
 
-        return report(self, model)
-
-    def evaluate(self, *methods: str, recipe: str | Sequence[str] = (), max_seconds: float | None = None) -> Evaluation:
+    def evaluate(
+        self, *methods: str, recipe: str | Sequence[str] = (), max_seconds: float | None = None
+    ) -> learn.Evaluation:
         """Compare methods (default: all) with each other and with the baseline on held-out pictures.
 
         With one recipe or several, every method is measured on each of them.
         """
-        from visterm.learn.evaluating import evaluate
+        return learn.evaluating.evaluate(self, methods, recipes=_names(recipe), max_seconds=max_seconds)
 
-        return evaluate(self, methods, recipes=_names(recipe), max_seconds=max_seconds)
+    # Finding
+
+    def classify(
+        self, pictures: Pictures = (), *, model: str | None = None, n_best: int = 3, write: bool = False
+    ) -> find.Suggestions:
+        """Say which class pictures belong to (default: all that have none)."""
+        return find.suggesting.classify(self, self._paths(pictures), model=model, n_best=n_best, write=write)
+
+    def tag(
+        self,
+        pictures: Pictures = (),
+        *,
+        model: str | None = None,
+        precision: float = 0.8,
+        n_best: int | None = None,
+        at_least: float | None = None,
+        rare: bool = False,
+        write: bool = False,
+    ) -> find.Suggestions:
+        """Suggest tags for pictures (default: all that have none), each with its probability.
+
+        A share of ``precision`` of all suggestions should be right, so a picture may get none. ``n_best`` asks for a
+        fixed number, ``at_least`` for a probability; ``rare`` puts rare tags that stand out first.
+        """
+        wanted = find.suggesting.Wanted(precision, n_best, at_least, rare)
+        return find.suggesting.tag(self, self._paths(pictures), wanted, model=model, write=write)
+
+    def search(
+        self,
+        query: str,
+        *,
+        model: str | None = None,
+        limit: int = 20,
+        start: int = 0,
+        unlikely: bool = False,
+        why: bool = False,
+        filters: collection.Filters | None = None,
+    ) -> find.Findings:
+        """Find pictures from a few words, tagged or not: ``limit`` of them, after the first ``start``."""
+        wanted = find.searching.Wanted(limit, start, unlikely, why, filters)
+        return find.searching.search(self.searchers, query, wanted, model=model)
+
+    def similar(
+        self, picture: str | Path | int, *, recipe: str | None = None, model: str | None = None, limit: int = 20
+    ) -> find.Lookalikes:
+        """Find the pictures that look most like a given one."""
+        (named,) = self._several(picture)
+        return find.similar.similar(self, Path(named), recipe=recipe, model=model, limit=limit)
+
+    def sheet(self, found: find.Findings | find.Lookalikes, file: str | Path) -> Path:
+        """Write pictures that were found as a contact sheet, PNG or JPEG."""
+        return find.sheets.findings_sheet(self, found, Path(file))
+
+    def show(self, picture: str | Path, *, feature: str = "sift", output: str | Path | None = None) -> find.Drawing:
+        """Write a picture of what the machine sees in a picture."""
+        return find.showing.show(self, Path(picture), feature=feature, output=None if output is None else Path(output))
+
+    def why(self, picture: str | Path | int, word: str) -> find.Why:
+        """Why the model suggests a tag for a picture: the parts that count, and a picture it reminds of."""
+        known = self.picture(picture)
+        return find.why.why(self, str(picture) if known is None else known.sha256, word)
+
+    def look(self, data: bytes) -> find.Look:
+        """Classify and tag a picture from outside, given as bytes, and find pictures like it; it is not added."""
+        return find.looking.look(self, data)
+
+    def overview(self) -> find.Overview:
+        """The collection in short: its size, its models, and the work that waits."""
+        return find.overview(self)
+
+    def labels_of(self, numbers: Sequence[int]) -> find.LabelsOfPictures:
+        """What is known of some pictures, in short."""
+        return find.labels_of(self, numbers)
+
+    def details(self, number: int) -> find.PictureDetails:
+        """All that is known of one picture."""
+        return find.details(self, number)
+
+    def complete(self, text: str) -> find.Completions:
+        """What the last word of a query may become."""
+        return find.complete(self, text)
 
     # Care
 
-    def backup(self, file: str | Path) -> BackedUp:
+    def backup(self, file: str | Path) -> labels.BackedUp:
         """Write all labels of people and imports, with their history, to one new file."""
-        from visterm.labels.backups import backup
+        return labels.backups.backup(self, Path(file))
 
-        return backup(self, Path(file))
-
-    def doctor(self, *, repair: bool = False) -> Checkup:
+    def doctor(self, *, repair: bool = False) -> upkeep.Checkup:
         """Check the installation and the workspace; ``repair`` removes derived files that are damaged."""
-        from visterm.upkeep.checking import doctor
-
-        return doctor(self, repair=repair)
+        return upkeep.checking.doctor(self, repair=repair)
 
     # What use cases share
 
     @cached_property
-    def reviewer(self) -> Reviewer:
+    def reviewer(self) -> review.Reviewer:
         """Questions for a person, and heads that learn from the answers."""
-        from visterm.review.reviewer import Reviewer
-
         with self._guard:
-            return Reviewer(self)
+            return review.Reviewer(self)
 
     @cached_property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> upkeep.Jobs:
         """Long work in processes of its own."""
-        from visterm.upkeep.jobs import Jobs
+        return upkeep.Jobs(self.folder, self.state)
 
-        return Jobs(self.folder, self.state)
+    @cached_property
+    def searchers(self) -> find.Searchers:
+        """What answers searches, kept ready."""
+        with self._guard:
+            return find.Searchers(self)
+
+    @cached_property
+    def saved_searches(self) -> find.Saved:
+        """Searches that a person wants to keep."""
+        return find.Saved(self.state / "searches.json")
+
+    @cached_property
+    def gallery(self) -> find.Gallery:
+        """Lists of pictures, page by page."""
+        with self._guard:
+            return find.Gallery(self.searchers)
 
 
 def _names(names: str | Sequence[str]) -> list[str]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 from visterm.calibration import TagProbabilities
 from visterm.contracts import rare_order
-from visterm.learn import SUGGESTIONS_RIGHT, TAGS_FOUND, JudgedTags, judge, judge_by_halves, tag_probabilities
+from visterm.learn import SUGGESTIONS_RIGHT, TAGS_FOUND, Dataset, JudgedTags, judge, judge_by_halves, tag_probabilities
 from visterm.learn.engine.suggestions import measure_suggestions
+
+
+def pictures(X, tags):
+    return Dataset("pictures", X, np.full(len(X), -1), (), csr_array(tags), tuple("abcdefghij"[: tags.shape[1]]))
 
 
 class Plain:
@@ -43,7 +48,7 @@ def test_no_half_is_judged_by_itself(scored, monkeypatch):
         return fit(self, given, *args, **settings)
 
     monkeypatch.setattr(TagProbabilities, "fit", spy)
-    judged = judge_by_halves(scores, tags, train_tags, Plain(), scores)
+    judged = judge_by_halves(scores, pictures(scores, tags), train_tags, Plain())
     np.testing.assert_array_equal(learned_from[0], scores[1::2])
     np.testing.assert_array_equal(learned_from[1], scores[::2])
     odd = tag_probabilities(scores[1::2], tags[1::2], train_tags)
@@ -53,7 +58,7 @@ def test_no_half_is_judged_by_itself(scored, monkeypatch):
 
 def test_too_few_pictures_are_judged_by_a_guess(scored):
     scores, tags, train_tags = scored
-    judged = judge_by_halves(scores[:2], tags[:2], train_tags, Plain(), scores[:2])
+    judged = judge_by_halves(scores[:2], pictures(scores[:2], tags[:2]), train_tags, Plain())
     assert np.isfinite(judged.log_odds).all()
 
 

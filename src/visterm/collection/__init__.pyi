@@ -1,3 +1,6 @@
+from . import derived as derived
+from . import features as features
+from . import scores as scores
 from .doubts import doubts_about as doubts_about
 from .doubts import is_calibrated as is_calibrated
 from .evidence import Evidence as Evidence
@@ -42,6 +45,9 @@ __all__ = [
     "Thumbnails",
     "View",
     "Views",
+    "derived",
     "doubts_about",
+    "features",
     "is_calibrated",
+    "scores",
 ]

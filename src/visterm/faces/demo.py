@@ -73,36 +73,24 @@ def _look(photos: Workspace, truth: dict[str, dict[str, Any]]) -> tuple[float, f
     tagged = photos.tag(write=True).answers
     right = [answer.labels[0].name == truth[answer.path]["class"] for answer in classified]
     hits = [label.name in truth[answer.path]["tags"] for answer in tagged for label in answer.labels]
-    folder, results = photos.folder, photos.folder / "results"
-    results.mkdir(exist_ok=True)
+    (photos.folder / "results").mkdir(exist_ok=True)
+
+    def drawn(name: str, title: str, captions: dict[str, str], columns: int = 6) -> str:
+        file, files = photos.folder / "results" / f"{name}.jpg", [photos.folder / path for path in captions]
+        save_sheet(contact_sheet(files, list(captions.values()), title=title, columns=columns), file)
+        return str(file)
+
+    classes = {a.path: _verdict(a.labels[0].name, truth[a.path]["class"]) for a in classified[:_N_SHOWN]}
+    tags = {a.path: ", ".join(label.name for label in a.labels) for a in tagged[:_N_SHOWN]}
     sheets = {
-        "the collection": _sheet(
-            results / "contact-sheet.jpg", folder, [(path, "") for path in list(truth)[:48]], "Postcards", columns=8
-        ),
-        "classes of unlabelled pictures": _sheet(
-            results / "classified.jpg",
-            folder,
-            [(a.path, _verdict(a.labels[0].name, truth[a.path]["class"])) for a in classified[:_N_SHOWN]],
-            "Classes of pictures nobody labelled",
-        ),
-        "tags of unlabelled pictures": _sheet(
-            results / "tagged.jpg",
-            folder,
-            [(a.path, ", ".join(label.name for label in a.labels)) for a in tagged[:_N_SHOWN]],
-            "Tags of pictures nobody tagged",
-        ),
+        "the collection": drawn("contact-sheet", "Postcards", dict.fromkeys(list(truth)[:48], ""), columns=8),
+        "classes of unlabelled pictures": drawn("classified", "Classes of pictures nobody labelled", classes),
+        "tags of unlabelled pictures": drawn("tagged", "Tags of pictures nobody tagged", tags),
     }
     for text in QUERIES:
-        found = photos.search(text, limit=12, unlikely=True).found
-        file = results / f"search-{text.replace(' ', '-')}.jpg"
-        sheets[f"search: {text}"] = _sheet(file, folder, [(item.path, "") for item in found], f"Search: {text}")
+        found = dict.fromkeys((row.path for row in photos.search(text, limit=12, unlikely=True).found), "")
+        sheets[f"search: {text}"] = drawn(f"search-{text.replace(' ', '-')}", f"Search: {text}", found)
     return _share(right), _share(hits), sheets
-
-
-def _sheet(file: Path, folder: Path, items: list[tuple[str, str]], title: str, columns: int = 6) -> str:
-    captions = [caption for _, caption in items]
-    save_sheet(contact_sheet([folder / path for path, _ in items], captions, title=title, columns=columns), file)
-    return str(file)
 
 
 def _verdict(predicted: str, true: str) -> str:
@@ -120,8 +108,6 @@ def _truth(file: Path) -> dict[str, dict[str, Any]]:
 
 
 class _Clock:
-    """Seconds between laps."""
-
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
         self._last = time.perf_counter()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from visterm.collection.features import RECIPE, ready_recipe
+from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age, LikelyName
 from visterm.collection.rows import PictureRow
 from visterm.contracts import Task
@@ -16,9 +16,6 @@ from visterm.errors import PictureError
 from visterm.find.similar import similar
 from visterm.find.suggesting import classify, tag
 from visterm.vision.decode import probe
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 _ALIKE_SHOWN = 24
 
@@ -46,15 +43,11 @@ def look(holdings: Holdings, data: bytes) -> Look:
             made["class"] = classify(holdings, [file])
         if holdings.shelf.best(Task.ANNOTATE) is not None:
             made["tag"] = tag(holdings, [file])
-        alike = similar(holdings, file, limit=_ALIKE_SHOWN).found if _can_compare(holdings) else []
+        looked_at = holdings.library.present(ready_recipe(holdings, RECIPE), holdings.collection().frame.keys)
+        alike = similar(holdings, file, limit=_ALIKE_SHOWN).found if len(looked_at) else []
         classes, tags = (_labels(made[kind].answers) if kind in made else [] for kind in ("class", "tag"))
         ages = [age for each in made.values() for age in each.ages]
         return Look(size.width, size.height, classes, tags, alike, ages)
-
-
-def _can_compare(holdings: Holdings) -> bool:
-    """Whether a picture of the collection has been looked at."""
-    return bool(len(holdings.library.present(ready_recipe(holdings, RECIPE), holdings.collection().frame.keys)))
 
 
 def _labels(answers: list[PictureRow]) -> list[LikelyName]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -37,13 +37,14 @@ def regions_of(
     ``believe(i, X)`` gives the log-probabilities of the versions of picture ``i``, the rows of ``X``: first the picture
     as it is, then with one region hidden each. Features are computed with the recipe of the picture and not stored.
     """
+    cells = [list(product(*map(range, grid_of(rgb)))) for rgb in pictures]
     tasks = [
-        (i, places)
-        for i, rgb in enumerate(pictures)
-        for places in _portions(list(product(*map(range, grid_of(rgb)))), _COPIES)
+        (i, places[start : start + _COPIES])
+        for i, places in enumerate(cells)
+        for start in range(0, len(places), _COPIES)
     ]
 
-    def described(task: tuple[int, Sequence[tuple[int, int]]]) -> list[dict[str, Any]]:
+    def described(task: tuple[int, Sequence[tuple[int, ...]]]) -> list[dict[str, Any]]:
         i, places = task
         return recipe.compute_many(hidden(pictures[i], places))
 
@@ -67,7 +68,7 @@ def grid_of(rgb: NDArray[np.uint8]) -> tuple[int, int]:
     return n_rows, min(max(1, round(_N_CELLS / n_rows)), width)
 
 
-def hidden(rgb: NDArray[np.uint8], places: Sequence[tuple[int, int]]) -> list[NDArray[np.uint8]]:
+def hidden(rgb: NDArray[np.uint8], places: Sequence[tuple[int, ...]]) -> list[NDArray[np.uint8]]:
     """For each cell (row, column), the picture with the region around that cell blurred beyond recognition."""
     from PIL import Image, ImageFilter
 
@@ -95,7 +96,3 @@ def _shares(log_p: Floats, grid: tuple[int, int]) -> Regions:
     total = float(falls.sum())
     shares = (falls / total if total > 0 else falls).reshape(grid)
     return Regions(tuple(tuple(row) for row in shares.tolist()), float(-np.expm1(-falls.max())))
-
-
-def _portions(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    return (items[start : start + size] for start in range(0, len(items), size))

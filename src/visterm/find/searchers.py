@@ -8,26 +8,25 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from visterm import find
 from visterm.calibration.combining import DEPENDENCE
 from visterm.calibration.nothing_found import NOTHING_BELOW
 from visterm.catalogue.labels import Kind
+from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age
 from visterm.collection.moment import Collection, Frame
 from visterm.collection.scores import Reading, class_index, edition, is_same, pair_index, prepare, word_index
 from visterm.contracts import Task
 from visterm.errors import InputError
-from visterm.find.rank.beliefs import Beliefs, Floats
+from visterm.find.rank.beliefs import Beliefs
 from visterm.find.rank.pairs import Pairs
 from visterm.find.rank.searcher import Hits, Searcher
 from visterm.find.words.query import Node, parse
 from visterm.find.words.query import terms as terms_of
 from visterm.language import installed, lookup_forms, name_key, word_key
 from visterm.models import Model, SearchSettings
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 #: Searchers and beliefs kept; each belongs to a model, and a few models are used in turn.
 _MAX_KEPT = 16
@@ -113,7 +112,7 @@ class Searchers:
         tag_beliefs, pairs = None, None
         if model is not None and frame.keys:
             settings = model.search_settings or SearchSettings(DEPENDENCE, 0.0)  # never measured: anything is found
-            tag_beliefs, note = self._keep("words", (frame, model), lambda: self._words(frame, model))
+            tag_beliefs, note = self._keep("words", (frame, model), lambda: self._beliefs("tag", frame, model))
             notes.append(note)
             if together and settings.pair_weight:
                 weight = settings.pair_weight
@@ -121,13 +120,15 @@ class Searchers:
                 notes.append(note)
         class_beliefs = None
         if classifier is not None and frame.keys:
-            class_beliefs, note = self._keep("classes", (frame, classifier), lambda: self._classes(frame, classifier))
+            class_beliefs, note = self._keep(
+                "classes", (frame, classifier), lambda: self._beliefs("class", frame, classifier)
+            )
             notes.append(note)
         searcher = Searcher(
             collection.evidence,
             tag_beliefs,
             class_beliefs,
-            like=lambda reference: self._like(reference, collection),
+            like=lambda reference: find.similar.log_likeness(self.holdings, reference, collection),
             vectors=installed.installed(),
             pairs=pairs,
             aliases={str(kind): names for kind, names in frame.aliases.items()},
@@ -139,9 +140,11 @@ class Searchers:
         models += [("class", classifier)] if classifier is not None and class_beliefs is not None else []
         return Ready(collection, searcher, left_out, models), " ".join(left_out) or None
 
-    def _words(self, frame: Frame, model: Model) -> tuple[Beliefs, str | None]:
-        scored = word_index(self.holdings, model, frame.keys)
-        return Beliefs(scored.snapshot, frame.current_names("tag", model.info.tags), frame.keys), scored.note
+    def _beliefs(self, kind: Kind, frame: Frame, model: Model) -> tuple[Beliefs, str | None]:
+        index, learned = (word_index, model.info.tags) if kind == "tag" else (class_index, model.info.classes)
+        scored = index(self.holdings, model, frame.keys)
+        names = frame.current_names(kind, learned)
+        return Beliefs(scored.snapshot, names, frame.keys, exclusive=kind == "class"), scored.note
 
     def _pairs(self, frame: Frame, model: Model, weight: float) -> tuple[Pairs, str | None]:
         """What a model says of two words together, and how much that counts."""
@@ -149,20 +152,10 @@ class Searchers:
         names = frame.current_names("tag", model.info.tags)
         return Pairs(scored.snapshot, [(names[a], names[b]) for a, b in columns], frame.keys, weight), scored.note
 
-    def _classes(self, frame: Frame, model: Model) -> tuple[Beliefs, str | None]:
-        scored = class_index(self.holdings, model, frame.keys)
-        names = frame.current_names("class", model.info.classes)
-        return Beliefs(scored.snapshot, names, frame.keys, exclusive=True), scored.note
-
     def _refuse_files(self, tree: Node) -> None:
         for term in terms_of(tree):
             if term.field == "like" and self.holdings.picture(term.text) is None:
                 raise InputError(f"like:{term.text}: there is no such picture in the collection")
-
-    def _like(self, reference: str, collection: Collection) -> Floats:
-        from visterm.find.similar import log_likeness
-
-        return log_likeness(self.holdings, reference, collection)
 
     def _classifier(self, model: Model | None, tree: Node, collection: Collection) -> Model | None:
         """What says something of classes, where the query names one: the searching model if it can, else the best."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from visterm import find
 from visterm.collection.doubts import doubts_about
 from visterm.collection.filters import Filters
 from visterm.collection.judgements import Age
@@ -17,12 +17,9 @@ from visterm.documents.notebook import PictureDocument
 from visterm.documents.wording import percent
 from visterm.errors import InputError
 from visterm.find.rank.searcher import Hit, Hits
+from visterm.find.searchers import Ready, Searchers
 from visterm.find.words.query import parse, terms
 from visterm.models import Model
-
-if TYPE_CHECKING:
-    from visterm.find.searchers import Ready, Searchers
-
 
 _ONLY_PEOPLE = "no model can search yet, so only what people wrote was searched: train one to find more"
 _NO_TAGS = "no model can search for tags yet: train one to find more"
@@ -178,11 +175,9 @@ def _explained(
     searchers: Searchers, ready: Ready, model: Model, hits: Sequence[Hit], found: Sequence[PictureRow]
 ) -> list[PictureRow]:
     """The pictures with what convinced the model, and where in them that is."""
-    from visterm.find.why import Witnesses
-
     frame = ready.collection.frame
     names = frame.current_names("tag", model.info.tags)
-    witnesses = Witnesses(searchers.holdings, model, ready.collection.truth, names)
+    witnesses = find.why.Witnesses(searchers.holdings, model, ready.collection.truth, names)
     words = [_believed(hit) for hit in hits]
     regions = witnesses.regions([(row.path, of_one) for row, of_one in zip(found, words, strict=True)])
     explained = []

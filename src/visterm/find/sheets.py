@@ -6,11 +6,12 @@ import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 
+from visterm.collection.holdings import Holdings
 from visterm.collection.reasons import Regions
 from visterm.documents.wording import percent
 from visterm.errors import InputError, PictureError
@@ -19,11 +20,6 @@ from visterm.find.similar import Lookalikes
 from visterm.storage import write_bytes_atomically
 from visterm.vision.decode import decode_rgb
 from visterm.vision.own import drawn
-
-if TYPE_CHECKING:
-    from PIL import Image, ImageDraw, ImageFont
-
-    from visterm.collection.holdings import Holdings
 
 _PAPER, _INK, _FADED = "#faf8f4", "#222222", "#888888"
 _MARGIN, _LINE = 8, 16
@@ -47,8 +43,6 @@ def contact_sheet(
     A file that is not a readable picture gets an empty tile that says so. If ``regions`` of a picture are given and
     count, they are shown in warm colours and the rest in grey.
     """
-    from PIL import Image, ImageDraw, ImageFont
-
     captions = list(captions or [""] * len(files))
     (title, *captions), found = _lettering([title, *captions])
     font, heading = (ImageFont.truetype(found, size) if found else ImageFont.load_default(size) for size in (12, 18))
@@ -92,8 +86,6 @@ def findings_sheet(holdings: Holdings, findings: Findings | Lookalikes, file: Pa
 
 def heated(picture: Image.Image, regions: Regions) -> Image.Image:
     """The picture in grey, with the regions that count in warm colours."""
-    from PIL import Image, ImageOps
-
     shares = np.array(regions.shares, np.float32)
     coarse = Image.fromarray(shares / max(float(shares.max()), 1e-12))
     heat = np.clip(np.asarray(coarse.resize(picture.size, Image.Resampling.BICUBIC)), 0.0, 1.0)
@@ -103,8 +95,6 @@ def heated(picture: Image.Image, regions: Regions) -> Image.Image:
 
 
 def _mask(opacity: NDArray[np.float32]) -> Image.Image:
-    from PIL import Image
-
     return Image.fromarray(np.rint(255 * opacity).astype(np.uint8))
 
 
@@ -120,8 +110,6 @@ def _lettering(texts: list[str]) -> tuple[list[str], str | None]:
 
     The font that comes with Pillow (None) has plain letters only.
     """
-    from PIL import ImageFont
-
     if all(text.isascii() for text in texts):
         return texts, None
     for name in _FONTS:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from PIL import Image
 
 from visterm.collection.features import ready_recipe
+from visterm.collection.holdings import Holdings
 from visterm.documents.document import Document
 from visterm.errors import InputError, PictureError, UsageError
 from visterm.find.sheets import save_sheet
@@ -15,11 +17,6 @@ from visterm.vision.decode import decode_rgb
 from visterm.vision.drawing import DRAWINGS, draw_codewords
 from visterm.vision.recipes import recipe_names
 from visterm.vision.recipes.encodings import BagRecipe
-
-if TYPE_CHECKING:
-    from PIL import Image
-
-    from visterm.collection.holdings import Holdings
 
 #: The recipe whose codewords are shown when none is named.
 _CODEWORDS = "bow-240"
@@ -42,8 +39,6 @@ def show(holdings: Holdings | None, picture: Path, *, feature: str = "sift", out
 
 def show_in(folder: Path | None, picture: Path, *, feature: str = "sift", output: Path | None = None) -> Drawing:
     """As :func:`show`, in the workspace of ``folder``; only drawings of learned codewords need a workspace."""
-    from visterm.collection.holdings import Holdings
-
     if _known(feature) in DRAWINGS and is_there(picture):
         return show(None, picture, feature=feature, output=output)
     try:
@@ -58,8 +53,6 @@ def show_in(folder: Path | None, picture: Path, *, feature: str = "sift", output
 
 def draw(holdings: Holdings | None, picture: Path, feature: str) -> Image.Image:
     """A drawing of ``feature``: sift, regions, lbp, gist, or the codewords of a recipe (which learns them first)."""
-    from PIL import Image
-
     name = _known(feature)
     if holdings is not None and not is_there(picture) and (known := holdings.picture(picture)) is not None:
         picture = holdings.catalogue.file_of(known)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 from visterm.collection.features import RECIPE, described, features_of_picture, ready_recipe, stored_features
+from visterm.collection.holdings import Holdings
 from visterm.collection.moment import Collection
 from visterm.collection.rows import PictureRow, rows_of
 from visterm.collection.scores import code_index
@@ -24,9 +25,6 @@ from visterm.index.snapshot import largest
 from visterm.models import Model, using
 from visterm.storage.files import is_there
 from visterm.vision.recipes.base import Recipe
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 #: From this many pictures on, what all pictures share is subtracted from network features.
 _ENOUGH_TO_CENTRE = 10
@@ -50,7 +48,7 @@ def similar(
     holdings: Holdings,
     picture: Path,
     *,
-    recipe: str = RECIPE,
+    recipe: str | None = None,
     model: str | None = None,
     limit: int = 20,
 ) -> Lookalikes:
@@ -67,7 +65,7 @@ def similar(
     if model is not None:
         found = _by_codes(holdings, holdings.shelf.model(Task.RANK, model), picture, own, collection, limit)
     else:
-        found = _by_features(holdings, recipe, picture, own, collection, rows, limit)
+        found = _by_features(holdings, recipe or RECIPE, picture, own, collection, rows, limit)
     known = {row.id: row for row in rows_of(holdings, [number for number, _ in found])}
     alike = [replace(known[number], score=score) for number, score in found if number in known]
     return Lookalikes(str(picture), alike).located(holdings.folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from visterm.catalogue.records import Skipped, model_source
 from visterm.catalogue.scan import find_pictures
 from visterm.collection.doubts import doubts_about, is_calibrated
 from visterm.collection.features import described, features_of_files, stored_features
+from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age, LikelyName
 from visterm.collection.judging import ClassJudge, TagJudge
 from visterm.collection.rows import PictureRow, row_of
@@ -28,11 +29,9 @@ from visterm.documents.notebook import PictureDocument
 from visterm.documents.wording import counted, not_a_share
 from visterm.errors import InputError, PictureError, UsageError
 from visterm.measures import predict_tags
-from visterm.models import Model
+from visterm.models import Model, load_model
+from visterm.models.shelf import require_task
 from visterm.storage.files import is_there
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 Floats = NDArray[np.floating[Any]]
 
@@ -101,17 +100,21 @@ class Wanted:
 
 
 def classify(
-    holdings: Holdings, pictures: Sequence[Path] = (), *, model: str | None = None, n_best: int = 3, write: bool = False
+    holdings: Holdings | None,
+    pictures: Sequence[Path] = (),
+    *,
+    model: str | None = None,
+    n_best: int = 3,
+    write: bool = False,
 ) -> Suggestions:
     """The most likely classes of pictures; without ``pictures``, of all that have no class yet."""
-    done = holdings.shelf.use(
-        Task.CLASSIFY, model, lambda chosen: classify_by(chosen, holdings, pictures, n_best=n_best, write=write)
+    return _with_model(
+        holdings, "class", model, lambda chosen: classify_by(chosen, holdings, pictures, n_best=n_best, write=write)
     )
-    return done.located(holdings.folder)
 
 
 def tag(
-    holdings: Holdings,
+    holdings: Holdings | None,
     pictures: Sequence[Path] = (),
     wanted: Wanted = Wanted(),
     *,
@@ -119,10 +122,18 @@ def tag(
     write: bool = False,
 ) -> Suggestions:
     """The likely tags of pictures, the most likely first; without ``pictures``, of all that have no tags yet."""
-    done = holdings.shelf.use(
-        Task.ANNOTATE, model, lambda chosen: tag_by(chosen, holdings, pictures, wanted, write=write)
-    )
-    return done.located(holdings.folder)
+    return _with_model(holdings, "tag", model, lambda chosen: tag_by(chosen, holdings, pictures, wanted, write=write))
+
+
+def _with_model(
+    holdings: Holdings | None, kind: Kind, reference: str | None, answer: Callable[[Model], Suggestions]
+) -> Suggestions:
+    """What ``answer`` says with the wanted model; without a workspace, with the model in the folder ``reference``."""
+    if holdings is not None:
+        return holdings.shelf.use(_TASKS[kind], reference, answer).located(holdings.folder)
+    if reference is None:
+        raise InputError("name the model folder to use, or work inside a workspace")
+    return answer(require_task(load_model(Path(reference)), _TASKS[kind]))
 
 
 def classify_by(

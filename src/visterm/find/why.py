@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from scipy import sparse
 from visterm.calibration import together
 from visterm.catalogue.truth import Truth
 from visterm.collection.features import stored_features
+from visterm.collection.holdings import Holdings
 from visterm.collection.reasons import Regions
 from visterm.collection.rows import PictureRow, rows_of
 from visterm.collection.scores import relevance_of
@@ -27,9 +28,6 @@ from visterm.find.similar import cosines
 from visterm.language import places_of_names, word_key
 from visterm.models import Model
 from visterm.vision.decode import decode_rgb
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 #: A picture is compared with at most this many of the pictures that people tagged with a word.
 _MOST_COMPARED = 500

@@ -1,3 +1,10 @@
+from . import adding as adding
+from . import backups as backups
+from . import deciding as deciding
+from . import exporting as exporting
+from . import history as history
+from . import labelling as labelling
+from . import naming as naming
 from .adding import Addition as Addition
 from .adding import Attached as Attached
 from .adding import Removal as Removal
@@ -24,4 +31,11 @@ __all__ = [
     "Restored",
     "Undoing",
     "Vocabulary",
+    "adding",
+    "backups",
+    "deciding",
+    "exporting",
+    "history",
+    "labelling",
+    "naming",
 ]

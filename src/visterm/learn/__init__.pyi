@@ -1,3 +1,6 @@
+from . import evaluating as evaluating
+from . import reports as reports
+from . import training as training
 from .engine.attempts import Attempt as Attempt
 from .engine.attempts import Candidate as Candidate
 from .engine.attempts import attempt as attempt
@@ -75,6 +78,7 @@ __all__ = [
     "choose",
     "compare",
     "encode_classes",
+    "evaluating",
     "fit_method",
     "has_labels",
     "holm",
@@ -86,9 +90,11 @@ __all__ = [
     "measure",
     "measure_fitted",
     "measured_queries",
+    "reports",
     "sample_rows",
     "tag_probabilities",
     "train_method",
+    "training",
     "training_part",
     "validation_split",
     "wilcoxon",

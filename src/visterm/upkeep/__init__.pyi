@@ -1,3 +1,6 @@
+from . import checking as checking
+from . import status as status
+from . import words as words
 from .checking import Checkup as Checkup
 from .jobs import Job as Job
 from .jobs import Jobs as Jobs
@@ -8,4 +11,7 @@ __all__ = [
     "Job",
     "Jobs",
     "Status",
+    "checking",
+    "status",
+    "words",
 ]

@@ -11,17 +11,16 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from visterm import collection, features, index, models
 from visterm.catalogue.healing import has_changed
+from visterm.collection.holdings import Holdings
 from visterm.compute import progress
 from visterm.documents.document import Document
 from visterm.errors import InputError, VistermError
+from visterm.language.installed import installed
 from visterm.storage import WriteLock
 from visterm.version import __version__
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 _PACKAGES = (
     "numpy",
@@ -62,8 +61,6 @@ class Checkup(Document):
 
 def check(folder: Path | None = None, *, repair: bool = False) -> Checkup:
     """Check the installation and the workspace of ``folder``; if no folder is named, there need not be a workspace."""
-    from visterm.collection.holdings import Holdings
-
     try:
         place = Holdings.locate(folder)
     except InputError as error:
@@ -115,9 +112,6 @@ def _version(package: str, problems: list[str]) -> str | None:
 
 
 def _check_words(problems: list[str]) -> str | None:
-    """Which word vectors are installed."""
-    from visterm.language.installed import installed
-
     vectors = installed()
     if vectors is None:
         return None
@@ -134,16 +128,12 @@ def _check_workspace(holdings: Holdings, problems: list[str], repaired: list[str
 
     A problem that was repaired goes to ``repaired`` instead; if that is None, nothing is repaired.
     """
-    from visterm.collection.derived import check_derived
-    from visterm.index import Index
-    from visterm.models import load_model
-
     state = holdings.state
     problems += [f"catalogue: {problem}" for problem in holdings.catalogue.check()]
     stores, folders = _folders(state / "features", "*"), _folders(state / "models", "*/[0-9]*")
     # An index without a manifest is one whose first write a power cut ended: it is made when it is needed.
     begun = [folder for folder in _folders(state / "index", "*") if (folder / "manifest.json").exists()]
-    indexes = [folder for folder in begun if not Index.is_outdated(folder)]
+    indexes = [folder for folder in begun if not index.Index.is_outdated(folder)]
     with progress.task("Checking files", total=len(stores) + len(indexes) + len(folders)) as bar:
         for folder in stores + indexes:
             _tell(_problems(_checked, folder), problems, repaired, folder, _renewed)
@@ -151,10 +141,10 @@ def _check_workspace(holdings: Holdings, problems: list[str], repaired: list[str
         for file, reason in holdings.library.check_learned():
             _tell([reason], problems, repaired, file, _moved_aside(state))
         for folder in folders:
-            _tell(_problems(load_model, folder), problems, repaired, folder, _moved_aside(state))
+            _tell(_problems(models.load_model, folder), problems, repaired, folder, _moved_aside(state))
             bar.advance()
     if not problems:
-        found = check_derived(holdings, repair=repaired is not None)
+        found = collection.derived.check_derived(holdings, repair=repaired is not None)
         if repaired is None:
             problems += [f"{line}: visterm doctor --repair removes them" for line in found]
         else:
@@ -182,17 +172,13 @@ def _tell(
 
 
 def _checked(folder: Path) -> list[str]:
-    from visterm.features import FeatureStore
-
-    return FeatureStore.open(folder).check()
+    return features.FeatureStore.open(folder).check()
 
 
 def _renewed(folder: Path) -> str:
     """Removes what an unfinished write left; if more is wrong, the whole folder."""
-    from visterm.features import FeatureStore
-
     with suppress(VistermError):
-        FeatureStore.open(folder).tidy()
+        features.FeatureStore.open(folder).tidy()
     if not _problems(_checked, folder):
         return "the remains were removed"
     with WriteLock(folder).held(wait=False):  # nobody is writing

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from visterm import collection, find
 from visterm.documents.document import Document
 from visterm.errors import InputError, VistermError
 from visterm.storage import WriteLock, make_folder, write_error, write_text_atomically
@@ -171,8 +173,6 @@ class Jobs:
             return []
 
     def _forget_old(self) -> None:
-        import shutil
-
         for job in self.all()[_MAX_KEPT:]:
             if job.state != "running":
                 shutil.rmtree(self.folder / str(job.id), ignore_errors=True)
@@ -204,13 +204,9 @@ def run(folder: Path) -> int:
 
 
 def _look_at_new_pictures(workspace: Path) -> None:
-    """Start looking at the pictures that wait for it, if there are any."""
-    from visterm.collection.holdings import Holdings
-    from visterm.find.lists.overview import unlooked
-
-    with suppress(VistermError), Holdings(workspace) as holdings:
+    with suppress(VistermError), collection.Holdings(workspace) as holdings:
         holdings.library.readers_compute = False
-        if unlooked(holdings, holdings.views.newest()).any():
+        if find.unlooked(holdings, holdings.views.newest()).any():
             Jobs(holdings.folder, holdings.state).start("features")
 
 

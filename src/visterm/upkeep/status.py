@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
+from visterm import learn
 from visterm.catalogue import Counts, WithoutFile
+from visterm.collection.holdings import Holdings
 from visterm.documents.document import Document
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 
 @dataclass(frozen=True)
@@ -37,9 +35,7 @@ class Status(Counts, Document):
 
 def status(holdings: Holdings) -> Status:
     """How much there is of everything."""
-    from visterm.learn.reports import models
-
-    found = models(holdings)
+    found = learn.reports.models(holdings)
     return Status(
         **asdict(holdings.catalogue.counts()),
         workspace=str(holdings.folder),

@@ -28,19 +28,19 @@ export class TallyView {
   }
 }
 """
-METHOD = """    def tally(self) -> Status:
+METHOD = """    def tally(self) -> upkeep.Status:
         return self.status()
 
-    def status(self) -> Status:
+    def status(self) -> upkeep.Status:
 """
 ROUTE = """
 @router.get("/tally")
-def tally(photos: Photos) -> Status:
+def tally(photos: Photos) -> upkeep.Status:
     \"\"\"How much there is.\"\"\"
     return photos.tally()
 """
 PLACES = {
-    "src/visterm/workspace.py": lambda text: text.replace("    def status(self) -> Status:\n", METHOD),
+    "src/visterm/workspace.py": lambda text: text.replace("    def status(self) -> upkeep.Status:\n", METHOD),
     "src/visterm/faces/web/PART.py": lambda text: text + ROUTE,
     "docs/api.md": lambda text: text.replace("| `GET /facets` |", "| `GET /tally` | How much. |\n| `GET /facets` |"),
     "src/visterm/faces/web/static/js/NAME-view.js": lambda _: VIEW,

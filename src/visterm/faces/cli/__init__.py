@@ -10,9 +10,8 @@ import typer
 
 from visterm.errors import OUT_OF_MEMORY, is_out_of_memory
 from visterm.faces.cli import (
-    backups,
+    care,
     collection,
-    doctor,
     experiment,
     exporting,
     finding,
@@ -60,9 +59,9 @@ app.command(rich_help_panel=_FINDING)(finding.similar)
 app.command("show", rich_help_panel=_FINDING)(finding.show_picture)
 app.command(rich_help_panel=_FINDING)(serve)
 app.add_typer(words.app, name="words", rich_help_panel=_FINDING)
-app.command(rich_help_panel=_CARE)(doctor.doctor)
-app.command(rich_help_panel=_CARE)(backups.backup)
-app.command(rich_help_panel=_CARE)(backups.restore)
+app.command(rich_help_panel=_CARE)(care.doctor)
+app.command(rich_help_panel=_CARE)(care.backup)
+app.command(rich_help_panel=_CARE)(care.restore)
 
 
 def _print_version(wanted: bool) -> None:

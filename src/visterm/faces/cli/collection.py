@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visterm import catalogue, labels, upkeep
 from visterm.catalogue.records import IMPORT, PERSON
 from visterm.compute.progress import printable
 from visterm.documents.wording import counted
@@ -25,12 +26,7 @@ from visterm.faces.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.catalogue.scan import Files
     from visterm.faces.creating import Created
-    from visterm.labels.adding import Addition, Attached, LabelSource, Removal
-    from visterm.upkeep.status import Status
 
 #: Classes and unreadable files that are listed; machines get all of them.
 _LISTED = 20
@@ -53,16 +49,15 @@ def init(
         show(create(folder, language=language), as_json, _print_created)
 
 
-def _print_created(console: Console, done: Created) -> None:
+def _print_created(done: Created) -> None:
     said = "is a workspace now; next: visterm add" if done.created else "is a workspace already"
-    say(console, f"{done.workspace} {said}")
+    say(f"{done.workspace} {said}")
     if done.created and done.outer is not None:
         say(
-            console,
             f"note: this is inside the workspace {done.outer}; commands in this folder use the new one from now on,"
-            " which does not know the pictures of the other. If you do not want that, delete .visterm here",
+            " which does not know the pictures of the other. If you do not want that, delete .visterm here"
         )
-    say(console, f"language of captions and file names: {done.language}")
+    say(f"language of captions and file names: {done.language}")
 
 
 def add(
@@ -114,41 +109,38 @@ def add(
         show(done, as_json, _print_addition)
 
 
-def _print_addition(console: Console, done: Addition) -> None:
+def _print_addition(done: labels.Addition) -> None:
     for line in _file_lines(done.files):
-        say(console, line)
+        say(line)
     if done.other_formats:
         number = counted(sum(done.other_formats.values()), "picture")
         endings = ", ".join(f"{n} {ending}" for ending, n in done.other_formats.items())
-        say(console, f"{number} in formats that Visterm cannot read ({endings}): save copies as JPEG and add those")
+        say(f"{number} in formats that Visterm cannot read ({endings}): save copies as JPEG and add those")
     for source in done.labels:
-        say(console, _source_line(source))
+        say(_source_line(source))
     if done.caption_tags:
-        say(console, f"{counted(done.caption_words, 'word')} of captions became tags: {done.caption_tags} labels")
+        say(f"{counted(done.caption_words, 'word')} of captions became tags: {done.caption_tags} labels")
     if done.other_words:
         say(
-            console,
             f"{counted(done.other_words, 'other word')} can be searched but did not become tags: visterm vocabulary"
-            " --captions lists them, visterm add --caption-tags --phrase WORD makes one a tag",
+            " --captions lists them, visterm add --caption-tags --phrase WORD makes one a tag"
         )
     if done.tables:
         others = f" (and {counted(len(done.tables) - 1, 'other table')})" if len(done.tables) > 1 else ""
         named = shlex.quote(done.tables[0])
-        unread, none = (
-            f"{named}{others} was not read; if it has labels",
-            f"no labels found; if {named}{others} has some",
-        )
-        say(console, f"{unread if done.labels else none}: visterm add --labels {named}")
+        unread = f"{named}{others} was not read; if it has labels"
+        said = unread if done.labels else f"no labels found; if {named}{others} has some"
+        say(f"{said}: visterm add --labels {named}")
     elif not done.labels and done.files.n_pictures:
-        say(console, "no labels found; if each sub-folder is a class: visterm add --format folders FOLDER")
+        say("no labels found; if each sub-folder is a class: visterm add --format folders FOLDER")
     if done.dry_run:
-        say(console, "nothing was changed (--dry-run)")
+        say("nothing was changed (--dry-run)")
     for note in done.notes[:_LISTED]:
         typer.echo(f"note: {printable(str(note))}", err=True)
     show_skipped(done.skipped, done.files.skipped + sum(source.skipped for source in done.labels))
 
 
-def _file_lines(files: Files) -> list[str]:
+def _file_lines(files: catalogue.scan.Files) -> list[str]:
     """What became of the files: one line of counts, then one for each kind that needs a word."""
     from visterm.vision.decode import SUFFIXES
 
@@ -174,7 +166,7 @@ def _file_lines(files: Files) -> list[str]:
     return lines
 
 
-def _source_line(source: LabelSource) -> str:
+def _source_line(source: labels.adding.LabelSource) -> str:
     parts = [counted(source.pictures, "picture"), counted(source.classes, "class"), counted(source.tags, "tag")]
     parts += [f"{number} {name}" for name in ("captions", "skipped") if (number := getattr(source, name))]
     line = f"{source.source} ({source.format}): {', '.join(parts)}"
@@ -191,7 +183,7 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
         show(photos.status(), as_json, _print_status)
 
 
-def _print_status(console: Console, found: Status) -> None:
+def _print_status(found: upkeep.Status) -> None:
     total = max(1, found.n_ok)
     rows = [
         ("pictures", found.n_pictures, ""),
@@ -203,37 +195,37 @@ def _print_status(console: Console, found: Status) -> None:
     ]
     if test := found.splits.get("test"):
         rows.append(("to test on, never learned from", test, f"{test / total:.0%}"))
-    say(console, f"{found.workspace}  (language: {found.language})", style="bold")
-    table(console, ("", "number", "of readable"), rows)
+    say(f"{found.workspace}  (language: {found.language})", style="bold")
+    table(("", "number", "of readable"), rows)
     said = {_WHO[source]: number for source, number in found.label_sources.items() if source in _WHO}
     if said:
-        say(console, f"labels: {', '.join(f'{number} by {who}' for who, number in said.items())}")
+        say(f"labels: {', '.join(f'{number} by {who}' for who, number in said.items())}")
     for source, number in found.label_sources.items():
         if source not in _WHO:
-            say(console, _suggestions_line(source.removeprefix("model "), number, found))
+            say(_suggestions_line(source.removeprefix("model "), number, found))
     if found.n_removed:
-        say(console, f"{counted(found.n_removed, 'file')} removed; visterm add leaves them out (--again adds them)")
+        say(f"{counted(found.n_removed, 'file')} removed; visterm add leaves them out (--again adds them)")
     if found.classes:
-        table(console, ("class", "pictures"), list(found.classes.items())[:_LISTED])
+        table(("class", "pictures"), list(found.classes.items())[:_LISTED])
     if found.frequent_tags:
-        table(console, ("most frequent tags", "pictures"), found.frequent_tags.items())
+        table(("most frequent tags", "pictures"), found.frequent_tags.items())
     if found.in_use:
         by_model: dict[str, list[str]] = {}
         for task, model in found.in_use.items():
             by_model.setdefault(model, []).append(task)
         used = ", ".join(f"{model} to {' and '.join(tasks)}" for model, tasks in by_model.items())
         others = len(found.models) - len(by_model)
-        say(console, f"models in use: {used}{f'; {others} more: visterm models' if others else ''}")
+        say(f"models in use: {used}{f'; {others} more: visterm models' if others else ''}")
     for item in found.unreadable[:_LISTED]:
-        say(console, f"unreadable {item.path}: {item.reason}", style="yellow")
+        say(f"unreadable {item.path}: {item.reason}", style="yellow")
     for record in found.without_file[:_LISTED]:
         seen = f"last seen at {record.last_seen}" if record.last_seen else "at no known place"
-        say(console, f"no file: {record.sha256[:12]}, {seen}, {counted(record.n_labels, 'label')}", style="yellow")
+        say(f"no file: {record.sha256[:12]}, {seen}, {counted(record.n_labels, 'label')}", style="yellow")
     if found.without_file:
-        say(console, "give one its file with: visterm attach RECORD FILE")
+        say("give one its file with: visterm attach RECORD FILE")
 
 
-def _suggestions_line(model: str, number: int, found: Status) -> str:
+def _suggestions_line(model: str, number: int, found: upkeep.Status) -> str:
     """How many suggestions a model made, how many are decided, and how many wait."""
     waiting = found.suggestions.get(model, 0)
     decided = f"; {number - waiting} more of them decided" if waiting < number else ""
@@ -253,16 +245,16 @@ def remove(
         show(photos.remove(references, dry_run=dry_run), as_json, _print_removal)
 
 
-def _print_removal(console: Console, done: Removal) -> None:
+def _print_removal(done: labels.Removal) -> None:
     parts = [counted(done.removed, "picture")] if done.removed or not done.copies else []
     parts += [f"{done.copies} {'copy' if done.copies == 1 else 'copies'}"] if done.copies else []
     said = f", with {counted(done.said, 'label')} that you gave" if done.said else ""
     would = "would be " if done.dry_run else ""
     stay = f"; {_staying(done.stay)}" if done.stay else ""
-    say(console, f"{' and '.join(parts)} {would}forgotten{said}{stay}; no file was touched")
+    say(f"{' and '.join(parts)} {would}forgotten{said}{stay}; no file was touched")
     if not done.dry_run:
         them = "it" if done.removed + done.copies == 1 else "them"
-        say(console, f"visterm add leaves {them} out from now on; --again brings {them} back")
+        say(f"visterm add leaves {them} out from now on; --again brings {them} back")
 
 
 def _staying(paths: list[str]) -> str:
@@ -283,5 +275,5 @@ def attach(
         show(photos.attach(record, file), as_json, _print_attached)
 
 
-def _print_attached(console: Console, done: Attached) -> None:
-    say(console, f"{', '.join(done.paths)} has {counted(done.labels, 'label')} now")
+def _print_attached(done: labels.Attached) -> None:
+    say(f"{', '.join(done.paths)} has {counted(done.labels, 'label')} now")

@@ -14,8 +14,6 @@ from visterm.faces.cli.output import JsonOption, command, say, show
 from visterm.faces.cli.serve import serve
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from visterm.faces.demo import Demo
 
 
@@ -36,22 +34,20 @@ def demo(
         serve(workspace=folder)
 
 
-def _print_demo(console: Console, done: Demo) -> None:
+def _print_demo(done: Demo) -> None:
     say(
-        console,
         f"{done.pictures} synthetic postcards in {done.folder}: two fifths have a class and tags, "
-        "a fifth has only a class, a fifth has no labels, and a fifth is held out to measure on.",
+        "a fifth has only a class, a fifth has no labels, and a fifth is held out to measure on."
     )
-    print_training(console, done.training)
+    print_training(done.training)
     say(
-        console,
         f"Of the {done.unlabelled} pictures nobody labelled, {done.unlabelled_accuracy:.0%} got the right class and "
-        f"{done.unlabelled_tag_precision:.0%} of the suggested tags are right.",
+        f"{done.unlabelled_tag_precision:.0%} of the suggested tags are right."
     )
     for name, file in done.sheets.items():
-        say(console, f"  {name}: {file}")
+        say(f"  {name}: {file}")
     spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in done.seconds.items())
-    say(console, f"Time: {spent}")
+    say(f"Time: {spent}")
     program = "visterm" if shutil.which("visterm") else sys.argv[0]
-    say(console, f"Compare all methods: {program} evaluate -w {done.folder}")
-    say(console, f"Look around: {program} serve -w {done.folder}")
+    say(f"Compare all methods: {program} evaluate -w {done.folder}")
+    say(f"Look around: {program} serve -w {done.folder}")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from visterm import research
 from visterm.faces.cli.output import JsonOption, command, say, show, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.research.experiments import Experiments, ExperimentsReport
 
 app = typer.Typer(help="Run the papers' experiments: our figures beside the published ones.", no_args_is_help=True)
 
@@ -22,10 +18,8 @@ FolderOption = Annotated[Path, typer.Option("--folder", help="Where the experime
 @app.command("list")
 def list_experiments(folder: FolderOption = Path("experiments"), as_json: JsonOption = False) -> None:
     """List the experiments."""
-    from visterm.research import experiments
-
     with command(as_json=as_json):
-        show(experiments.listed(folder), as_json, _print_experiments)
+        show(research.experiments.listed(folder), as_json, _print_experiments)
 
 
 @app.command()
@@ -37,21 +31,17 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run experiments: published | ours ± sd | same protocol? | seconds."""
-    from visterm.research import experiments
-
     with command(as_json=as_json):
-        report = experiments.run_experiments(names, data=data, folder=folder, results=results)
+        report = research.experiments.run_experiments(names, data=data, folder=folder, results=results)
         show(report, as_json, _print_report)
 
 
-def _print_experiments(console: Console, found: Experiments) -> None:
-    table(console, ("experiment", "what it is"), [(item.name, item.title) for item in found.experiments])
+def _print_experiments(found: research.experiments.Experiments) -> None:
+    table(("experiment", "what it is"), [(item.name, item.title) for item in found.experiments])
 
 
-def _print_report(console: Console, report: ExperimentsReport) -> None:
-    from visterm.research.experiments import COLUMNS
-
-    table(console, COLUMNS, [found.row for found in report.findings])
+def _print_report(report: research.ExperimentsReport) -> None:
+    table(research.experiments.COLUMNS, [found.row for found in report.findings])
     for line in report.not_run:
-        say(console, f"not run: {line}", style="yellow")
-    say(console, f"written to {report.table}")
+        say(f"not run: {line}", style="yellow")
+    say(f"written to {report.table}")

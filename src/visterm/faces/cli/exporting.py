@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from visterm import exchange
 from visterm.compute.progress import printable
 from visterm.documents.document import shorten
 from visterm.documents.wording import counted
@@ -24,11 +25,6 @@ from visterm.faces.cli.output import (
     show,
     show_skipped,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.exchange.writers import Exported
 
 #: Folders that are listed; machines get all of them.
 _LISTED = 20
@@ -68,7 +64,7 @@ def export(
             raise UsageError(f"name the {export_format or 'csv'} file to write")
         check_share("--suggestions", suggestions)
 
-        def exported(*, dry_run: bool) -> Exported:
+        def exported(*, dry_run: bool) -> exchange.Exported:
             return photos.export(
                 destination, format=export_format, suggestions=suggestions, hierarchy=hierarchy, dry_run=dry_run
             )
@@ -81,7 +77,7 @@ def export(
         raise typer.Exit(1)
 
 
-def _may_write(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -> bool:
+def _may_write(exported: Callable[..., exchange.Exported], *, yes: bool, as_json: bool) -> bool:
     """Show which sidecars would be written, and ask; there is nothing to ask if there are none."""
     may_ask = not as_json and at_a_terminal()
     if not yes and not may_ask:
@@ -92,7 +88,7 @@ def _may_write(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -
     return yes or not plan.files or _confirmed(f"Write {counted(len(plan.files), 'sidecar')}?")
 
 
-def _may_replace(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -> bool:
+def _may_replace(exported: Callable[..., exchange.Exported], *, yes: bool, as_json: bool) -> bool:
     """Ask before a file is replaced that no export wrote, or that was changed since."""
     if yes or not (plan := exported(dry_run=True)).replaces:
         return True
@@ -109,38 +105,38 @@ def _confirmed(question: str) -> bool:
     return False
 
 
-def _print_exported(console: Console, done: Exported) -> None:
+def _print_exported(done: exchange.Exported) -> None:
     would = "would be written" if done.dry_run else "written"
     if done.format != "xmp":
         replaced = ", which exists and is replaced" if done.dry_run and done.replaces else ""
-        say(console, f"{counted(done.n_pictures, 'picture')} {would} to {', '.join(map(str, done.files))}{replaced}")
+        say(f"{counted(done.n_pictures, 'picture')} {would} to {', '.join(map(str, done.files))}{replaced}")
     elif done.dry_run:
-        _print_plan(console, done)
+        _print_plan(done)
     else:
         files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
-        say(console, f"{counted(done.n_pictures, 'picture')}, {files}{_needless(done)}")
+        say(f"{counted(done.n_pictures, 'picture')}, {files}{_needless(done)}")
     if done.dry_run:
-        say(console, "nothing was written (--dry-run)")
+        say("nothing was written (--dry-run)")
     show_skipped(done.skipped)
 
 
-def _needless(done: Exported) -> str:
+def _needless(done: exchange.Exported) -> str:
     return f", {done.n_needless} without labels" if done.n_needless else ""
 
 
-def _print_plan(console: Console, plan: Exported) -> None:
+def _print_plan(plan: exchange.Exported) -> None:
     merged = len(plan.files) - plan.n_new
     files = f"{plan.n_new} new, {merged} merged into existing ones, {plan.n_unchanged} unchanged"
     failed = f", {plan.n_failed} cannot be written" if plan.n_failed else ""
-    say(console, f"{counted(plan.n_pictures, 'picture')}: {files}{_needless(plan)}{failed}")
+    say(f"{counted(plan.n_pictures, 'picture')}: {files}{_needless(plan)}{failed}")
     for item in plan.folders[:_LISTED]:
-        say(console, f"  {counted(item.sidecars, 'sidecar')} in {item.folder}")
+        say(f"  {counted(item.sidecars, 'sidecar')} in {item.folder}")
     if len(plan.folders) > _LISTED:
         rest = sum(item.sidecars for item in plan.folders[_LISTED:])
-        say(console, f"  {counted(rest, 'sidecar')} in {counted(len(plan.folders) - _LISTED, 'other folder')}")
+        say(f"  {counted(rest, 'sidecar')} in {counted(len(plan.folders) - _LISTED, 'other folder')}")
     if plan.example:
         labels = [f"tags {', '.join(plan.example.tags)}"] if plan.example.tags else []
         labels += [f"class {plan.example.class_name}"] if plan.example.class_name else []
         labels += [f"caption {shorten(plan.example.caption)!r}"] if plan.example.caption else []
         kind = "new" if plan.example.new else "merged"
-        say(console, f"  such as {plan.example.file} ({kind}): {'; '.join(labels) or 'suggestions only'}")
+        say(f"  such as {plan.example.file} ({kind}): {'; '.join(labels) or 'suggestions only'}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from visterm import collection, find
 from visterm.compute.progress import printable
 from visterm.documents.wording import counted, percent
 from visterm.faces.cli.output import (
@@ -26,14 +27,6 @@ from visterm.faces.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.collection.judgements import LikelyName
-    from visterm.collection.rows import PictureRow
-    from visterm.find.searching import Findings
-    from visterm.find.showing import Drawing
-    from visterm.find.similar import Lookalikes
-    from visterm.find.suggesting import Suggestions
     from visterm.workspace import Workspace
 
 _FAINT = "bright_black"
@@ -110,36 +103,29 @@ def tag(
 
 
 def _show_suggestions(
-    done: Suggestions, as_json: bool, *, asked: list[Path] | None, write: bool, dry_run: bool
+    done: find.Suggestions, as_json: bool, *, asked: list[Path] | None, write: bool, dry_run: bool
 ) -> None:
-    def print_suggestions(console: Console, done: Suggestions) -> None:
+    def print_suggestions(done: find.Suggestions) -> None:
         if not (done.answers or done.skipped):
             nothing = (
                 "there is no picture" if asked else "every picture is labelled already; name pictures to ask about"
             )
-            say(console, nothing)
+            say(nothing)
         for doubt in done.doubts if done.answers else ():
-            say(console, doubt, style="yellow")
+            say(doubt, style="yellow")
         for answer in done.answers:
             said = ", ".join(f"{label.name} {percent(label.probability)}" for label in _worth_showing(answer))
             if said or len(done.answers) == 1:
-                say_row(console, f"{answer.path}: {said or 'nothing likely enough'}")
+                say_row(f"{answer.path}: {said or 'nothing likely enough'}")
         unsure = sum(not answer.labels for answer in done.answers)
         if unsure and len(done.answers) > 1:
-            say(console, f"{counted(unsure, 'picture')}: nothing likely enough; --precision 0.6 or --best 3 shows more")
+            say(f"{counted(unsure, 'picture')}: nothing likely enough; --precision 0.6 or --best 3 shows more")
         if dry_run:
-            say(console, "nothing was changed (--dry-run)")
+            say("nothing was changed (--dry-run)")
         elif write:
-            say(
-                console,
-                f"{counted(done.written, 'suggestion')} of {done.model} kept; next: 'visterm label PICTURE --accept'",
-            )
+            say(f"{counted(done.written, 'suggestion')} of {done.model} kept; next: 'visterm label PICTURE --accept'")
         elif any(answer.labels and answer.id is not None for answer in done.answers):
-            say(
-                console,
-                "nothing was kept; --write keeps these as suggestions for 'visterm label --accept'",
-                style=_FAINT,
-            )
+            say("nothing was kept; --write keeps these as suggestions for 'visterm label --accept'", style=_FAINT)
         show_skipped(done.skipped)
 
     show(done, as_json, print_suggestions)
@@ -147,7 +133,7 @@ def _show_suggestions(
         raise typer.Exit(1)
 
 
-def _worth_showing(answer: PictureRow) -> list[LikelyName]:
+def _worth_showing(answer: collection.PictureRow) -> list[collection.LikelyName]:
     """The answers without the hopeless ones; the best is always shown."""
     return [label for place, label in enumerate(answer.labels) if place == 0 or label.probability >= _HOPELESS]
 
@@ -197,7 +183,7 @@ def search(
     with command(as_json=as_json), opened(workspace) as photos:
         query = " ".join(words).replace(_MARK, "")
         found = photos.search(query, model=model, limit=limit, unlikely=unlikely, why=why)
-        show(found, as_json, lambda console, found: _print_findings(console, found, why=why, unlikely=unlikely))
+        show(found, as_json, lambda found: _print_findings(found, why=why, unlikely=unlikely))
         _write_sheet(photos, found, sheet, as_json)
 
 
@@ -233,75 +219,71 @@ def show_picture(
     as_json: JsonOption = False,
 ) -> None:
     """Draw what the machine sees in a picture."""
-    from visterm.find.showing import show_in
-
     with command(as_json=as_json):
-        show(show_in(workspace, picture, feature=feature, output=output), as_json, _print_drawing)
+        show(find.showing.show_in(workspace, picture, feature=feature, output=output), as_json, _print_drawing)
 
 
-def _write_sheet(photos: Workspace, found: Findings | Lookalikes, file: Path | None, as_json: bool) -> None:
+def _write_sheet(photos: Workspace, found: find.Findings | find.Lookalikes, file: Path | None, as_json: bool) -> None:
     if file is not None:
         written = photos.sheet(found, file)
         if not as_json:
             typer.echo(f"contact sheet written to {printable(str(written))}; 'visterm add' leaves it out")
 
 
-def _print_drawing(console: Console, done: Drawing) -> None:
-    say(console, f"written to {done.written}; 'visterm add' leaves it out")
+def _print_drawing(done: find.Drawing) -> None:
+    say(f"written to {done.written}; 'visterm add' leaves it out")
 
 
-def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely: bool) -> None:
+def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> None:
     for note in findings.notes:
-        say(console, note, style="yellow")
+        say(note, style="yellow")
     if findings.ignored:
-        say(console, f"ignored words that say nothing about pictures: {', '.join(findings.ignored)}", style=_FAINT)
+        say(f"ignored words that say nothing about pictures: {', '.join(findings.ignored)}", style=_FAINT)
     told = [found for found in findings.found if found.told]
     likely = [found for found in findings.found if found.likely and not found.told]
     n_shown = len(told) + len(likely)
     guess = f": the best guess has a chance of {percent(findings.best)}" if findings.best > 0 else ""
     hint = ", shown with --all" if guess and not unlikely else ""
     if n_shown and findings.n_likely == 0:  # not even one picture is likely to match all words
-        say(console, f"nothing found for all words{guess}{hint}; these match some of them", style="bold")
+        say(f"nothing found for all words{guess}{hint}; these match some of them", style="bold")
     if findings.weak:
-        say(console, f"nothing fits{_all_words(likely[0])} well; these fit a little", style="bold")
+        say(f"nothing fits{_all_words(likely[0])} well; these fit a little", style="bold")
     for missing in dict.fromkeys(found.missing for found in findings.found if found.likely):
         by_people = [found for found in told if found.missing == missing]
         by_model = [found for found in likely if found.missing == missing]
-        _print_group(console, f"people say{_without(missing)}", by_people, why=why)
-        _print_group(console, f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=why)
+        _print_group(f"people say{_without(missing)}", by_people, why=why)
+        _print_group(f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=why)
     if not n_shown:
-        say(console, f"nothing found{guess}{hint}", style="bold")
+        say(f"nothing found{guess}{hint}", style="bold")
     elif findings.n_likely is None or findings.n_likely > n_shown:
         more = "more" if findings.n_likely is None else f"{findings.n_likely - n_shown} more"
-        say(console, f"and {more} (--limit)", style=_FAINT)
+        say(f"and {more} (--limit)", style=_FAINT)
     elif findings.n_less_likely and findings.n_likely:
-        say(console, "less likely pictures: --all", style=_FAINT)
+        say("less likely pictures: --all", style=_FAINT)
     others = [found for found in findings.found if not found.likely]
     for missing in dict.fromkeys(found.missing for found in others):
         group = [found for found in others if found.missing == missing]
-        _print_group(console, f"less likely{_without(missing)}", group, why=why, style=_FAINT)
+        _print_group(f"less likely{_without(missing)}", group, why=why, style=_FAINT)
 
 
-def _print_group(
-    console: Console, title: str, group: Sequence[PictureRow], *, why: bool, style: str | None = None
-) -> None:
+def _print_group(title: str, group: Sequence[collection.PictureRow], *, why: bool, style: str | None = None) -> None:
     if group:
-        say(console, title, style=style or "bold")
+        say(title, style=style or "bold")
     for found in group:
         chance = "" if found.told else percent(found.score or 0.0)
-        say_row(console, f"{chance:>8}  {found.path}", style=style)
+        say_row(f"{chance:>8}  {found.path}", style=style)
         if why:
             for line in (_because(found), *found.evidence):
-                say_row(console, f"          {line}", style=_FAINT)
+                say_row(f"          {line}", style=_FAINT)
 
 
-def _who_thinks(group: Sequence[PictureRow]) -> str:
+def _who_thinks(group: Sequence[collection.PictureRow]) -> str:
     """Who says that pictures match if people do not: a model, their looks, or nobody."""
     by = {reason.by for found in group for reason in found.reasons}
     return "the model thinks" if "model" in by else "looks alike" if "look" in by else "nobody says otherwise"
 
 
-def _all_words(found: PictureRow) -> str:
+def _all_words(found: collection.PictureRow) -> str:
     """How the words of the query are called together; nothing if there is one."""
     n_words = len({reason.word for reason in found.reasons if reason.by != "no tags"})
     return {1: "", 2: " both words"}.get(n_words, " all words")
@@ -312,7 +294,7 @@ def _without(missing: Sequence[str]) -> str:
     return f", without {' and '.join(repr(word) for word in missing)}" if missing else ""
 
 
-def _because(found: PictureRow) -> str:
+def _because(found: collection.PictureRow) -> str:
     """The reasons in one line, such as: boat (tag, caption), sea (model 93%), not people (model 2%)."""
     by_word: dict[str, list[str]] = {}
     for reason in found.reasons:
@@ -322,10 +304,10 @@ def _because(found: PictureRow) -> str:
     return ", ".join(f"{word} ({', '.join(by)})" for word, by in by_word.items())
 
 
-def _print_lookalikes(console: Console, lookalikes: Lookalikes) -> None:
+def _print_lookalikes(lookalikes: find.Lookalikes) -> None:
     if not lookalikes.found:
-        say(console, "nothing found")
+        say("nothing found")
         return
-    say(console, f"pictures like {lookalikes.picture}, with their likeness (100%: the same)", style="bold")
+    say(f"pictures like {lookalikes.picture}, with their likeness (100%: the same)", style="bold")
     for found in lookalikes.found:
-        say_row(console, f"{percent(found.score or 0.0):>8}  {found.path}")
+        say_row(f"{percent(found.score or 0.0):>8}  {found.path}")

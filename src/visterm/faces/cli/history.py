@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from visterm import catalogue, labels
 from visterm.documents.wording import counted
 from visterm.faces.cli.output import JsonOption, WorkspaceOption, command, opened, say, show, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.catalogue.history import Action, Change
-    from visterm.labels.history import History, Undoing
 
 #: Changes of an action that are listed in the history of a picture; machines get all of them.
 _LISTED = 10
@@ -37,20 +32,20 @@ def history(
         show(found, as_json, _print_history if picture is None else _print_changes)
 
 
-def _print_history(console: Console, found: History) -> None:
+def _print_history(found: labels.History) -> None:
     rows = [
         (action.id, _when(action.time), action.who, _what_and_where(action), "undone" if action.undone else "")
         for action in found.actions
     ]
     if not rows:
-        say(console, "nothing was changed yet")
+        say("nothing was changed yet")
         return
-    table(console, ("", "when", "who", "what", ""), rows)
+    table(("", "when", "who", "what", ""), rows)
     if found.next is not None:
-        say(console, f"earlier ones: visterm history --before {found.next}")
+        say(f"earlier ones: visterm history --before {found.next}")
 
 
-def _what_and_where(action: Action) -> str:
+def _what_and_where(action: catalogue.Action) -> str:
     """What an action did, and below it the first pictures that it changed."""
     changed = [change.picture for change in action.changes if change.picture is not None]
     if not changed:
@@ -60,18 +55,18 @@ def _what_and_where(action: Action) -> str:
     return f"{action.what}\n{', '.join(pictures[:_NAMED])}{' and others' if more else ''}"
 
 
-def _print_changes(console: Console, found: History) -> None:
+def _print_changes(found: labels.History) -> None:
     """The history of one picture: also what each action changed."""
     for action in found.actions:
         undone = " (undone)" if action.undone else ""
-        say(console, f"{action.id}  {_when(action.time)}  {action.who}: {action.what}{undone}")
+        say(f"{action.id}  {_when(action.time)}  {action.who}: {action.what}{undone}")
         for change in action.changes[:_LISTED]:
-            say(console, f"    {_changed(change)}")
+            say(f"    {_changed(change)}")
     if not found.actions:
-        say(console, "nothing was changed yet")
+        say("nothing was changed yet")
 
 
-def _changed(change: Change) -> str:
+def _changed(change: catalogue.Change) -> str:
     name = f"{change.kind} {change.name}" if change.name else change.kind
     return f"{name}: {change.before or 'none'} -> {change.after or 'none'}"
 
@@ -79,29 +74,28 @@ def _changed(change: Change) -> str:
 def undo(number: NumberArgument = 1, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
     """Undo the last change of labels, vocabulary or pictures, or the last few; 'redo' brings it back."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.undo(number), as_json, lambda console, done: _print_undoing(console, done, "undone"))
+        show(photos.undo(number), as_json, lambda done: _print_undoing(done, "undone"))
 
 
 def redo(number: NumberArgument = 1, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
     """Redo the action that was undone last."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.redo(number), as_json, lambda console, done: _print_undoing(console, done, "redone"))
+        show(photos.redo(number), as_json, lambda done: _print_undoing(done, "redone"))
 
 
-def _print_undoing(console: Console, done: Undoing, verb: str) -> None:
+def _print_undoing(done: labels.Undoing, verb: str) -> None:
     for action in done.actions:
-        say(console, f"{verb}: {_short(action)}")
+        say(f"{verb}: {_short(action)}")
     if done.undo:
-        say(console, f"next undo: {done.undo}")
+        say(f"next undo: {done.undo}")
     if done.redo:
-        say(console, f"next redo: {done.redo}")
+        say(f"next redo: {done.redo}")
 
 
-def _short(action: Action) -> str:
+def _short(action: catalogue.Action) -> str:
     number = f"{counted(action.n_changes, 'change')}, " if action.n_changes else ""
     return f"{action.what} ({number}{_when(action.time)})"
 
 
 def _when(time: str) -> str:
-    """A time for people, on their clock."""
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")

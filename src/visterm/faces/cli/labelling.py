@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from visterm import labels
 from visterm.documents.wording import counted
 from visterm.errors import InputError, UsageError
 from visterm.faces.cli.output import JsonOption, WorkspaceOption, at_a_terminal, command, opened, say, show
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.labels.labelling import Labelled, NewNameError
 
 #: Labels that are listed; machines get all of them.
 _LISTED = 20
@@ -44,8 +40,6 @@ def label(
     as_json: JsonOption = False,
 ) -> None:
     """Say what pictures show. Your labels outrank those of imports and models, which never overwrite them."""
-    from visterm.labels.labelling import NewNameError
-
     with command(as_json=as_json), opened(workspace) as photos:
         if class_name is None and not (tag or no_tag or clear or accept):
             raise UsageError("say what the pictures are: --class, --tag, --no-tag, --clear or --accept")
@@ -63,7 +57,7 @@ def label(
                     new=new or wanted.meant,
                 )
                 break
-            except NewNameError as slip:
+            except labels.NewNameError as slip:
                 if not may_ask:
                     end = "" if slip.question.endswith("?") else "."
                     several = " (--tag sea --tag sky)" if "," in slip.name and slip.kind == "tag" else ""
@@ -90,7 +84,7 @@ class _Wanted:
             self.no_tags = [new if name == old else name for name in self.no_tags]
 
 
-def _ask(slip: NewNameError, wanted: _Wanted) -> None:
+def _ask(slip: labels.NewNameError, wanted: _Wanted) -> None:
     """Let a person decide about a name that looks like a slip."""
     use = f"use {slip.near} / " if slip.near is not None else ""
     question = f"{slip.question} [{use}make {slip.name} / stop]"
@@ -112,7 +106,7 @@ def _listed(labels: dict[str, int]) -> str:
     return f"{', '.join(several[:_LISTED])}{more}"
 
 
-def _print_labelled(console: Console, done: Labelled) -> None:
+def _print_labelled(done: labels.Labelled) -> None:
     otherwise = done.cleared or done.known or done.not_cleared
     parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not otherwise else []
     if done.accepted:
@@ -120,23 +114,22 @@ def _print_labelled(console: Console, done: Labelled) -> None:
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
     if parts:
-        say(console, ", ".join(parts))
+        say(", ".join(parts))
     if done.taken:
-        say(console, f"accepted: {_listed(done.taken)}")
+        say(f"accepted: {_listed(done.taken)}")
     if done.known:
-        say(console, f"you had said this before: {_listed(done.known)}")
+        say(f"you had said this before: {_listed(done.known)}")
     if done.not_cleared:
-        say(console, f"you had said nothing that could be cleared ({', '.join(done.not_cleared)})")
+        say(f"you had said nothing that could be cleared ({', '.join(done.not_cleared)})")
     if done.imported:
-        say(console, f"an import says this, so it stays: {_listed(done.imported)} (--no-tag NAME denies a tag)")
+        say(f"an import says this, so it stays: {_listed(done.imported)} (--no-tag NAME denies a tag)")
     for name, now in done.called.items():
-        say(console, f"{name} is called {now} now; noted {now}")
+        say(f"{name} is called {now} now; noted {now}")
     if done.nothing_suggested:
         where = done.nothing_suggested[0]
         if (number := len(done.nothing_suggested)) > 1:
             where += f" and {counted(number - 1, 'other')}"
         say(
-            console,
             f"no suggestion for {where} waits for a decision: 'visterm tag PICTURE --write' and 'visterm"
-            " classify PICTURE --write' keep suggestions",
+            " classify PICTURE --write' keep suggestions"
         )

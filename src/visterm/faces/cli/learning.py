@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from visterm import collection, learn
 from visterm.documents.wording import counted
 from visterm.errors import UsageError
 from visterm.faces.cli.outcomes import print_earlier, print_left_out, print_model, print_replaced, print_training
 from visterm.faces.cli.output import JsonOption, WorkspaceOption, command, opened, say, show, show_skipped, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.collection.features import Computed, Recipes
-    from visterm.learn.evaluating import Evaluation
-    from visterm.learn.reports import Methods, Models
-    from visterm.learn.training import TrainedModel, Training
 
 #: The measures that tables show: headings that leave room at 80 columns, and what they mean.
 _SHORT = {
@@ -60,21 +53,21 @@ def features(
             show(photos.recipes(), as_json, _print_recipes)
 
 
-def _print_computed(console: Console, done: Computed) -> None:
+def _print_computed(done: collection.Computed) -> None:
     for item in done.recipes:
         spent = f"{item.n_computed} computed in {item.seconds:.1f} s"
-        say(console, f"{item.recipe}: {spent}, {item.n_known} known before")
+        say(f"{item.recipe}: {spent}, {item.n_known} known before")
         for note in item.notes:
-            say(console, note)
+            say(note)
         show_skipped(item.failed)
 
 
-def _print_recipes(console: Console, found: Recipes) -> None:
+def _print_recipes(found: collection.Recipes) -> None:
     columns = ("recipe", "numbers", "about MB", "about CPU seconds", "what it is")
     rows = [
         (item.name, item.n_dims, f"{item.megabytes:.1f}", f"{item.seconds:.1f}", item.summary) for item in found.recipes
     ]
-    table(console, columns, rows)
+    table(columns, rows)
 
 
 def train(
@@ -113,17 +106,15 @@ def train(
         show(done, as_json, print_learned)
 
 
-def print_learned(console: Console, done: TrainedModel | Training) -> None:
+def print_learned(done: learn.TrainedModel | learn.Training) -> None:
     """Print what was learned, for people."""
-    from visterm.learn.training import Training
-
-    if isinstance(done, Training):
-        print_training(console, done)
+    if isinstance(done, learn.Training):
+        print_training(done)
     else:
-        _print_trained(console, done)
+        _print_trained(done)
 
 
-def _print_trained(console: Console, model: TrainedModel) -> None:
+def _print_trained(model: learn.TrainedModel) -> None:
     learned = model.training
     kinds = [
         ("a class", learned["pictures_with_class"], model.classes),
@@ -132,28 +123,26 @@ def _print_trained(console: Console, model: TrainedModel) -> None:
     said = " and ".join(f"{counted(number, 'picture')} with {kind}" for kind, number, known in kinds if known)
     named = "" if model.name == model.method else f" ({model.method})"
     of_all = f" of {learned['pictures']:,}"
-    say(console, f"{model.reference}{named}: learned from {said}{of_all} in {learned['seconds']:.1f} s")
-    print_model(console, model)
-    print_replaced(console, model.replaced)
-    print_left_out(console, model.left_out)
-    print_earlier(console, model.earlier)
+    say(f"{model.reference}{named}: learned from {said}{of_all} in {learned['seconds']:.1f} s")
+    print_model(model)
+    print_replaced(model.replaced)
+    print_left_out(model.left_out)
+    print_earlier(model.earlier)
     if model.metrics:
         guessing = model.baseline_metrics
         rows = [(key, _figure(key, value), _figure(key, guessing.get(key))) for key, value in model.metrics.items()]
         held_out = max(model.held_out(task) for task in model.abilities)
-        table(console, (f"on {counted(held_out, 'held-out picture')}", "model", "guessing"), rows)
+        table((f"on {counted(held_out, 'held-out picture')}", "model", "guessing"), rows)
     if len(model.classes) == 1:
-        say(console, f"The only class is {model.classes[0]!r}, so there is nothing to tell apart.", style="yellow")
+        say(f"The only class is {model.classes[0]!r}, so there is nothing to tell apart.", style="yellow")
     if any(model.is_below_baseline(task) for task in model.abilities):
         say(
-            console,
             "It is worse than the baseline, which only guesses. 'visterm train' chooses a better method.",
             style="yellow",
         )
 
 
 def _figure(measure: str, value: float | None) -> str:
-    """A measure for people: shares in per cent, counts as numbers."""
     if value is None:
         return "-"
     return f"{value:.0f}" if measure.startswith(_COUNTS) else f"{100 * value:.1f}%"
@@ -161,15 +150,13 @@ def _figure(measure: str, value: float | None) -> str:
 
 def methods(as_json: JsonOption = False) -> None:
     """List the methods that can be trained."""
-    from visterm.learn.reports import methods as known
-
     with command(as_json=as_json):
-        show(known(), as_json, _print_methods)
+        show(learn.reports.methods(), as_json, _print_methods)
 
 
-def _print_methods(console: Console, found: Methods) -> None:
+def _print_methods(found: learn.Methods) -> None:
     rows = [(item.name, ", ".join(item.tasks), item.recipe, item.summary) for item in found.methods]
-    table(console, ("method", "can", "features", "what it does"), rows)
+    table(("method", "can", "features", "what it does"), rows)
 
 
 def models(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
@@ -178,15 +165,15 @@ def models(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
         show(photos.models(), as_json, _print_models)
 
 
-def _print_models(console: Console, found: Models) -> None:
+def _print_models(found: learn.Models) -> None:
     if not found.models:
-        say(console, "there is no model yet: 'visterm train' learns from the labelled pictures")
+        say("there is no model yet: 'visterm train' learns from the labelled pictures")
     for model in found.models:
         used = " and ".join(task for task, reference in found.in_use.items() if reference == model.reference)
         in_use = f", in use to {used}" if used else ""
-        say(console, f"{model.reference}{in_use}", style="bold" if used else None)
-        print_model(console, model)
-        say(console, f"           by {model.method} on {model.recipe}", style="bright_black")
+        say(f"{model.reference}{in_use}", style="bold" if used else None)
+        print_model(model)
+        say(f"           by {model.method} on {model.recipe}", style="bright_black")
 
 
 def evaluate(
@@ -203,7 +190,7 @@ def evaluate(
         show(photos.evaluate(*(chosen or ()), recipe=recipes or ()), as_json, _print_comparison)
 
 
-def _print_comparison(console: Console, found: Evaluation) -> None:
+def _print_comparison(found: learn.Evaluation) -> None:
     shown: dict[str, str] = {}
     for task, results in found.tasks().items():
         measures = [name for name in results[-1].values if name in _SHORT]
@@ -224,16 +211,15 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
         repeated = f", {found.n_splits} splits" if found.n_splits > 1 else ""
         few = ", too few to say what is better" if found.held_out[task] < _TOO_FEW else ""
         title = f"{task}: {counted(found.held_out[task], 'held-out picture')}{repeated}{few}"
-        table(console, ("method", heads[0], "±", *heads[1:], "beats", "fit, s"), cells, title=title)
+        table(("method", heads[0], "±", *heads[1:], "beats", "fit, s"), cells, title=title)
         first, *others = found.best[task] or ["no method"]
         level = f"; not significantly worse: {', '.join(others[:3])}{' ...' if others[3:] else ''}" if others else ""
-        say(console, f"best: {first}{level}")
-    print_left_out(console, found.left_out)
+        say(f"best: {first}{level}")
+    print_left_out(found.left_out)
     for reason in found.skipped.values():
-        say(console, f"skipped: {reason}", style="yellow")
+        say(f"skipped: {reason}", style="yellow")
     meanings = "; ".join(f"{head}: {meaning}" for head, meaning in shown.items())
     say(
-        console,
         f"{meanings}; ±: standard error of the first figure, in points; beats: how many methods are significantly"
         " worse. This is corrected for the number of methods: it finds more differences if you name fewer methods."
         f" {' and '.join(found.baselines)} guess without looking at the picture. docs/glossary.md explains more.",

@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from visterm import catalogue, learn
 from visterm.contracts.tasks import LEARNED
 from visterm.documents.wording import counted, how_good
 from visterm.faces.cli.output import say
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.catalogue.records import Skipped
-    from visterm.learn.training import Replacement, Training
     from visterm.models import ModelInfo
 
 #: Where the words begin that follow the name of a task.
@@ -26,60 +23,60 @@ _NAMED = 3
 _WORTH_TELLING = 0.005
 
 
-def print_training(console: Console, done: Training) -> None:
+def print_training(done: learn.Training) -> None:
     """Print a line for each of classes, tags and search, and what would help."""
     minutes = f"{done.seconds / 60:.0f} min" if done.seconds >= 60 else f"{done.seconds:.0f} s"
-    say(console, f"Trained on {done.labelled:,} labelled pictures of {done.pictures:,} ({minutes}).")
+    say(f"Trained on {done.labelled:,} labelled pictures of {done.pictures:,} ({minutes}).")
     for outcome in done.outcomes:
         if outcome.model:
             measured = how_good(
                 outcome.what, outcome.measures, outcome.quality, outcome.baseline, outcome.held_out, outcome.suggestions
             )
-            say(console, f"  {outcome.what:<8} {measured}", indent=_INDENT)
+            say(f"  {outcome.what:<8} {measured}", indent=_INDENT)
             by = f"by {outcome.method} on {outcome.recipe}: {outcome.model}"
-            say(console, f"{' ' * _INDENT}{by}", style="bright_black", indent=_INDENT)
+            say(f"{' ' * _INDENT}{by}", style="bright_black", indent=_INDENT)
     for reason in dict.fromkeys(outcome.reason for outcome in done.outcomes if not outcome.model):
         whats = " and ".join(outcome.what for outcome in done.outcomes if outcome.reason == reason)
-        say(console, f"  {whats}: not learned, since {reason}", style="bright_black")
-    print_left_out(console, done.left_out)
-    print_earlier(console, done.earlier)
+        say(f"  {whats}: not learned, since {reason}", style="bright_black")
+    print_left_out(done.left_out)
+    print_earlier(done.earlier)
     for line in [*done.missing, *_advice(done)]:
-        say(console, line)
+        say(line)
 
 
-def print_model(console: Console, info: ModelInfo) -> None:
+def print_model(info: ModelInfo) -> None:
     """Print a line for each thing that a model does, in the words of :func:`print_training`."""
     for what, task in LEARNED.items():
         if task in info.abilities:
-            say(console, f"  {what:<8} {info.in_words(task)}", indent=_INDENT)
+            say(f"  {what:<8} {info.in_words(task)}", indent=_INDENT)
 
 
-def print_replaced(console: Console, replaced: Sequence[Replacement]) -> None:
+def print_replaced(replaced: Sequence[learn.training.Replacement]) -> None:
     """Print which model is now used for what, and which was before."""
     tasks: dict[tuple[str, str | None], list[str]] = {}
     for each in replaced:
         tasks.setdefault((each.model, each.before), []).append(each.task)
     for (model, before), done in tasks.items():
-        say(console, f"{model} is now used to {' and '.join(done)}{f' (was {before})' if before else ''}.")
+        say(f"{model} is now used to {' and '.join(done)}{f' (was {before})' if before else ''}.")
 
 
-def print_left_out(console: Console, left_out: Sequence[Skipped]) -> None:
+def print_left_out(left_out: Sequence[catalogue.Skipped]) -> None:
     """Print how many pictures were left out, the first of them, and why."""
     if left_out:
         shown = "; ".join(f"{Path(skipped.where).name}: {skipped.reason}" for skipped in left_out[:_NAMED])
         more = f"; and {len(left_out) - _NAMED} more (--json lists them)" if len(left_out) > _NAMED else ""
-        say(console, f"Left out: {counted(len(left_out), 'picture')} ({shown}{more}).", style="yellow")
+        say(f"Left out: {counted(len(left_out), 'picture')} ({shown}{more}).", style="yellow")
 
 
-def print_earlier(console: Console, earlier: Mapping[str, int]) -> None:
+def print_earlier(earlier: Mapping[str, int]) -> None:
     """Print that suggestions of earlier versions are still there, and what replaces them."""
     if earlier:
         kept = " and ".join(f"{number} of {model}" for model, number in earlier.items())
         again = "'visterm tag --write' and 'visterm classify --write' replace them"
-        say(console, f"Earlier models made the suggestions kept so far ({kept}): {again}.", style="yellow")
+        say(f"Earlier models made the suggestions kept so far ({kept}): {again}.", style="yellow")
 
 
-def _advice(done: Training) -> list[str]:
+def _advice(done: learn.Training) -> list[str]:
     """What to do next, what is weak, and what it would cost to do better."""
     learned = [outcome for outcome in done.outcomes if outcome.model]
     lines = []

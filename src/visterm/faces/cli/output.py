@@ -6,9 +6,10 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO, TypeVar
 
 import typer
 
@@ -54,19 +55,24 @@ def command(*, as_json: bool) -> Iterator[None]:
         raise typer.Exit(130) from error
 
 
-def show(document: D, as_json: bool, print_for_people: Callable[[Console, D], None]) -> D:
+def show(document: D, as_json: bool, print_for_people: Callable[[D], None]) -> D:
     """Print ``document`` for machines, or let ``print_for_people`` print it; the document is passed through."""
     if as_json:
         # Odd file names may hold bytes that are no Unicode: escaped, the document stays valid.
         typer.echo(json.dumps(document.to_dict(), ensure_ascii=True))
-        return document
-    from rich.console import Console
-
-    print_for_people(Console(file=sys.stdout, highlight=False), document)
+    else:
+        print_for_people(document)
     return document
 
 
-def say(console: Console, text: str, *, style: str | None = None, indent: int | None = None) -> None:
+@lru_cache(maxsize=1)
+def _console(display: TextIO) -> Console:
+    from rich.console import Console
+
+    return Console(file=display, highlight=False)
+
+
+def say(text: str, *, style: str | None = None, indent: int | None = None) -> None:
     """Print a sentence, broken between words to fit the display; no markup is read into it.
 
     Further lines are indented by ``indent``, by default two more than the first.
@@ -74,27 +80,27 @@ def say(console: Console, text: str, *, style: str | None = None, indent: int | 
     further = " " * (len(text) - len(text.lstrip()) + 2 if indent is None else indent)
     lines = fill(
         text,
-        console.width,
+        _console(sys.stdout).width,
         subsequent_indent=further,
         break_long_words=False,
         break_on_hyphens=False,
         replace_whitespace=False,
         drop_whitespace=True,
     )
-    as_it_is(console, lines, style=style)
+    as_it_is(lines, style=style)
 
 
-def say_row(console: Console, text: str, *, style: str | None = None) -> None:
+def say_row(text: str, *, style: str | None = None) -> None:
     """Print one row of an answer: a display gets it broken between words, a pipe or file in one line."""
-    (say if console.is_terminal else as_it_is)(console, text, style=style)
+    (say if _console(sys.stdout).is_terminal else as_it_is)(text, style=style)
 
 
-def as_it_is(console: Console, text: str, *, style: str | None = None) -> None:
+def as_it_is(text: str, *, style: str | None = None) -> None:
     """Print a line that must stay whole, such as a command to copy."""
-    console.print(printable(text), markup=False, soft_wrap=True, style=style)
+    _console(sys.stdout).print(printable(text), markup=False, soft_wrap=True, style=style)
 
 
-def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
     """Print a plain table; columns whose cells are numbers are aligned right."""
     from rich import box
     from rich.table import Table
@@ -109,7 +115,7 @@ def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[obje
         drawn.add_column(name, justify=justify, overflow="fold", no_wrap=place == 0)  # names stay whole
     for row in cells:
         drawn.add_row(*map(Text, row))
-    console.print(drawn)
+    _console(sys.stdout).print(drawn)
 
 
 def _cell(value: object) -> str:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from visterm import catalogue, labels
 from visterm.documents.wording import counted, percent
 from visterm.faces.cli.output import JsonOption, WorkspaceOption, as_it_is, command, opened, say, show, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.catalogue.labels import Kind
-    from visterm.labels.naming import Edit, Merges, Terms, Vocabulary
 
 app = typer.Typer(
     help="Show and edit the classes and tags in use. Edits also apply to labels that you import later.",
@@ -46,27 +41,22 @@ def show_all(
         show(photos.vocabulary(captions=captions), as_json, _print_vocabulary)
 
 
-def _print_vocabulary(console: Console, vocabulary: Vocabulary) -> None:
+def _print_vocabulary(vocabulary: labels.Vocabulary) -> None:
     for kind, found in (("class", vocabulary.class_), ("tag", vocabulary.tag)):
+        recognised = {name: percent(quality) for name, quality in found.quality.items()}
         rows = [
-            (use.name, use.n_accepted, use.n_suggested, use.n_rejected, _recognised(found, use.name))
-            for use in found.terms
+            (use.name, use.n_accepted, use.n_suggested, use.n_rejected, recognised.get(use.name)) for use in found.terms
         ]
         if rows:
-            table(console, (kind, "accepted", "suggested", "rejected", "recognised"), rows)
+            table((kind, "accepted", "suggested", "rejected", "recognised"), rows)
         else:
-            say(console, f"no picture has a {kind} yet: 'visterm label PICTURE --{kind} NAME' gives one")
+            say(f"no picture has a {kind} yet: 'visterm label PICTURE --{kind} NAME' gives one")
         for old, new in found.aliases.items():
-            say(console, f"{old} stands for {new}")
+            say(f"{old} stands for {new}")
         if found.dropped:
-            say(console, f"dropped: {', '.join(found.dropped)}")
+            say(f"dropped: {', '.join(found.dropped)}")
     if vocabulary.captions is not None:
-        table(console, ("word of captions", "captions"), [(word.name, word.n_captions) for word in vocabulary.captions])
-
-
-def _recognised(terms: Terms, name: str) -> str:
-    """How well the model in use recognises a name, for people."""
-    return percent(terms.quality[name]) if name in terms.quality else "-"
+        table(("word of captions", "captions"), [(word.name, word.n_captions) for word in vocabulary.captions])
 
 
 @app.command()
@@ -109,16 +99,16 @@ def suggest(
             show(proposed, as_json, _print_applied)
 
 
-def _print_merges(console: Console, proposed: Merges) -> None:
+def _print_merges(proposed: labels.Merges) -> None:
     for merge in proposed.merges:
-        say(console, ", ".join(f"{name} ({counted(number, 'picture')})" for name, number in merge.names.items()))
-        as_it_is(console, f"  {merge.command}")
+        say(", ".join(f"{name} ({counted(number, 'picture')})" for name, number in merge.names.items()))
+        as_it_is(f"  {merge.command}")
     if not proposed.merges:
-        say(console, f"no two {'classes' if proposed.kind == 'class' else 'tags'} look like forms of one word")
+        say(f"no two {'classes' if proposed.kind == 'class' else 'tags'} look like forms of one word")
 
 
-def _print_applied(console: Console, done: Merges) -> None:
-    say(console, f"{counted(len(done.merges), 'merge')} made; visterm undo takes them back")
+def _print_applied(done: labels.Merges) -> None:
+    say(f"{counted(len(done.merges), 'merge')} made; visterm undo takes them back")
 
 
 @app.command()
@@ -145,9 +135,9 @@ def restore(
         show(photos.restore(names, kind=_kind(kind)), as_json, _print_edit)
 
 
-def _kind(chosen: _Kind) -> Kind:
+def _kind(chosen: _Kind) -> catalogue.Kind:
     return "class" if chosen is _Kind.CLASS else "tag"
 
 
-def _print_edit(console: Console, edit: Edit) -> None:
-    say(console, edit.done)
+def _print_edit(edit: labels.Edit) -> None:
+    say(edit.done)

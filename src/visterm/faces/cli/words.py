@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from visterm import upkeep
 from visterm.faces.cli.output import JsonOption, command, say, show
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from visterm.upkeep.words import InstalledWords, RemovedWords
 
 app = typer.Typer(
     help="Word vectors: with them, search replaces an unknown word by known words that are near in meaning.",
@@ -25,10 +21,8 @@ def show_installed(context: typer.Context, as_json: JsonOption = False) -> None:
     """Say which word vectors are installed."""
     if context.invoked_subcommand is not None:
         return
-    from visterm.upkeep import words
-
     with command(as_json=as_json):
-        show(words.show(), as_json, _print_installed)
+        show(upkeep.words.show(), as_json, _print_installed)
 
 
 @app.command()
@@ -41,29 +35,25 @@ def install(
     Supported formats: the text files of GloVe, word2vec and fastText, with one word and its numbers on each line. A
     million words of 100 numbers take about 100 MB.
     """
-    from visterm.upkeep import words
-
     with command(as_json=as_json):
-        show(words.install(file), as_json, _print_installed)
+        show(upkeep.words.install(file), as_json, _print_installed)
 
 
 @app.command()
 def remove(as_json: JsonOption = False) -> None:
     """Delete the word vectors that are installed."""
-    from visterm.upkeep import words
-
     with command(as_json=as_json):
-        show(words.remove(), as_json, _print_removed)
+        show(upkeep.words.remove(), as_json, _print_removed)
 
 
-def _print_installed(console: Console, found: InstalledWords) -> None:
+def _print_installed(found: upkeep.words.InstalledWords) -> None:
     vectors = found.installed
     if vectors is None:
-        say(console, "no word vectors are installed, so only spelling is compared: see 'visterm words install --help'")
+        say("no word vectors are installed, so only spelling is compared: see 'visterm words install --help'")
         return
-    say(console, f"{vectors.source}: {vectors.n_words} words of {vectors.n_dims} numbers")
-    say(console, f"installed {vectors.installed}, {vectors.megabytes} MB in {vectors.file}")
+    say(f"{vectors.source}: {vectors.n_words} words of {vectors.n_dims} numbers")
+    say(f"installed {vectors.installed}, {vectors.megabytes} MB in {vectors.file}")
 
 
-def _print_removed(console: Console, done: RemovedWords) -> None:
-    say(console, "the word vectors were removed" if done.removed else "no word vectors were installed")
+def _print_removed(done: upkeep.words.RemovedWords) -> None:
+    say("the word vectors were removed" if done.removed else "no word vectors were installed")

@@ -74,7 +74,6 @@ class _Application(FastAPI):
     """An application whose documentation also has the forms of problems."""
 
     def openapi(self) -> dict[str, Any]:
-        """The OpenAPI document."""
         if self.openapi_schema is None:
             super().openapi()["components"]["schemas"] |= problems.schemas()
         return super().openapi()

@@ -133,7 +133,6 @@ class Guard:
             await problem(500, inside)(scope, receive, send_guarded)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """The status and the reason if the request is refused."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self._rules.is_ours(host):

@@ -12,15 +12,12 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
+from visterm import find, learn, upkeep
 from visterm.documents.document import Document
 from visterm.faces.web.answering import OnlyOnce, Photos
 from visterm.faces.web.guard import Rules, cookie_name
 from visterm.faces.web.problems import documented, or_not_found, problem
 from visterm.faces.web.teaching import Body
-from visterm.find.lists.overview import Overview
-from visterm.learn.reports import Figure, Models, NameQuality, Quality, Report, Reports, ReportSummary
-from visterm.upkeep.jobs import Job
-from visterm.upkeep.status import Status
 from visterm.workspace import Workspace
 
 router = APIRouter(tags=["collection"])
@@ -39,7 +36,7 @@ ModelName = Annotated[
         examples=["tags@1"],
     ),
 ]
-_SUMMARY = ReportSummary(
+_SUMMARY = learn.reports.ReportSummary(
     "tags@1",
     "ridge-tags",
     "deep",
@@ -47,7 +44,7 @@ _SUMMARY = ReportSummary(
     ["tag", "search"],
     {"tag": 0.71, "search": 0.64},
 )
-_REPORT = Report(
+_REPORT = learn.Report(
     model=_SUMMARY.model,
     method=_SUMMARY.method,
     recipe=_SUMMARY.recipe,
@@ -56,9 +53,11 @@ _REPORT = Report(
     pictures=400,
     pictures_with_class=0,
     pictures_with_tags=160,
-    tasks=[Quality("tag", "tag accuracy", 0.71, 0.35, 80, "82% of suggestions right on 80 held-out pictures")],
-    figures=[Figure("tag accuracy", 0.71, 0.35)],
-    names=[NameQuality("tag", "sky", 120, 0.97)],
+    tasks=[
+        learn.reports.Quality("tag", "tag accuracy", 0.71, 0.35, 80, "82% of suggestions right on 80 held-out pictures")
+    ],
+    figures=[learn.reports.Figure("tag accuracy", 0.71, 0.35)],
+    names=[learn.reports.NameQuality("tag", "sky", 120, 0.97)],
     doubts=[],
     card="# tags, version 1",
 )
@@ -91,58 +90,58 @@ class Session(BaseModel):
 
 
 @router.get("/collection")
-def collection(photos: Photos) -> Overview:
+def collection(photos: Photos) -> find.Overview:
     """The size of the collection, its models, and the work that waits."""
     return photos.overview()
 
 
 @router.get("/status")
-def status(photos: Photos) -> Status:
+def status(photos: Photos) -> upkeep.Status:
     """All counts of the collection."""
     return photos.status()
 
 
 @router.get("/models")
-def models(photos: Photos) -> Models:
+def models(photos: Photos) -> learn.Models:
     """The trained models, how good each is on held-out pictures, and which is in use."""
     return photos.models()
 
 
-@router.get("/reports", responses=_example(Reports([_SUMMARY])))
-def reports(photos: Photos) -> Reports:
+@router.get("/reports", responses=_example(learn.Reports([_SUMMARY])))
+def reports(photos: Photos) -> learn.Reports:
     """How good each trained model is, in short, the newest first."""
     return photos.reports()
 
 
 @router.get("/reports/{model}", responses={**_example(_REPORT), **documented(404)})
-def report(photos: Photos, model: ModelName) -> Report:
+def report(photos: Photos, model: ModelName) -> learn.Report:
     """All that was measured of one model on held-out pictures: by task, by measure, by class and tag; and its card."""
     with or_not_found():
         return photos.report(model)
 
 
 @router.get("/jobs")
-def jobs(photos: Photos) -> list[Job]:
+def jobs(photos: Photos) -> list[upkeep.Job]:
     """The jobs, the newest first."""
     return photos.jobs.all()
 
 
 @router.post("/jobs")
-def start(photos: Photos, body: JobBody, once: OnlyOnce) -> Job:
+def start(photos: Photos, body: JobBody, once: OnlyOnce) -> upkeep.Job:
     """Start a job. If a job of this kind is running, the answer is that job."""
     arguments = ["--minutes", str(body.minutes)] if body.kind == "train" and body.minutes else []
     return once(lambda: photos.jobs.start(body.kind, arguments), body)
 
 
 @router.get("/jobs/{number}", responses=documented(404))
-def job(photos: Photos, number: JobNumber) -> Job:
+def job(photos: Photos, number: JobNumber) -> upkeep.Job:
     """One job as it is now."""
     with or_not_found():
         return photos.jobs.job(number)
 
 
 @router.post("/jobs/{number}/cancel", responses=documented(404))
-def cancel(photos: Photos, number: JobNumber, once: OnlyOnce) -> Job:
+def cancel(photos: Photos, number: JobNumber, once: OnlyOnce) -> upkeep.Job:
     """Stop a job; what it has finished is kept."""
     with or_not_found():
         photos.jobs.job(number)

@@ -7,14 +7,10 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from visterm import labels
 from visterm.catalogue.labels import Kind
 from visterm.faces.web.answering import OnlyOnce, Photos
 from visterm.faces.web.problems import OtherActionProblem, SlipProblem, documented
-from visterm.labels.adding import Removal
-from visterm.labels.deciding import Decision
-from visterm.labels.history import History, Undoing
-from visterm.labels.labelling import Labelled
-from visterm.labels.naming import Edit, Merges, Vocabulary
 
 router = APIRouter(tags=["labels"])
 
@@ -110,7 +106,7 @@ _ANY_ACTION = UndoBody(action=None)
 
 
 @router.post("/labels", responses=documented(409, form=SlipProblem))
-def label(photos: Photos, body: LabelBody) -> Labelled:
+def label(photos: Photos, body: LabelBody) -> labels.Labelled:
     """Label pictures: their class, tags they have, tags they do not have. All labels are noted, or none."""
     return photos.label(
         body.ids,
@@ -123,13 +119,15 @@ def label(photos: Photos, body: LabelBody) -> Labelled:
 
 
 @router.post("/decisions")
-def decisions(photos: Photos, body: DecisionsBody) -> Labelled:
+def decisions(photos: Photos, body: DecisionsBody) -> labels.Labelled:
     """Accept or reject any number of suggestions in one step."""
-    return photos.decide([Decision(each.id, each.kind, each.name, each.state) for each in body.decisions])
+    return photos.decide(
+        [labels.deciding.Decision(each.id, each.kind, each.name, each.state) for each in body.decisions]
+    )
 
 
 @router.post("/removals")
-def remove(photos: Photos, body: RemovalBody) -> Removal:
+def remove(photos: Photos, body: RemovalBody) -> labels.Removal:
     """Forget pictures with their labels; the files stay."""
     return photos.remove(body.ids)
 
@@ -144,54 +142,54 @@ def history(
         int | None, Query(ge=1, le=2**53, description="The `next` of the page before.", examples=[3])
     ] = None,
     limit: Annotated[int, Query(ge=1, le=200, examples=[20])] = 20,
-) -> History:
+) -> labels.History:
     """What was changed, by whom and when, the newest first."""
     return photos.history(picture, limit=limit, before=before)
 
 
 @router.post("/undo", responses=documented(409, form=OtherActionProblem))
-def undo(photos: Photos, once: OnlyOnce, body: UndoBody = _ANY_ACTION) -> Undoing:
+def undo(photos: Photos, once: OnlyOnce, body: UndoBody = _ANY_ACTION) -> labels.Undoing:
     """Undo the last action, whoever did it; or one action, if it is the last."""
     return once(lambda: photos.undo(only=body.action), body)
 
 
 @router.post("/redo")
-def redo(photos: Photos, once: OnlyOnce) -> Undoing:
+def redo(photos: Photos, once: OnlyOnce) -> labels.Undoing:
     """Redo the action that was undone last."""
     return once(photos.redo)
 
 
 @router.get("/vocabulary")
-def vocabulary(photos: Photos) -> Vocabulary:
+def vocabulary(photos: Photos) -> labels.Vocabulary:
     """The classes and tags in use, the most used first, and how well each is recognised."""
     return photos.vocabulary()
 
 
 @router.get("/vocabulary/merges")
-def proposed_merges(photos: Photos, kind: Annotated[Kind, Query(examples=["tag"])] = "tag") -> Merges:
+def proposed_merges(photos: Photos, kind: Annotated[Kind, Query(examples=["tag"])] = "tag") -> labels.Merges:
     """Names that look like forms of one word."""
     return photos.propose_merges(kind=kind)
 
 
 @router.post("/vocabulary/rename")
-def rename(photos: Photos, body: RenameBody) -> Edit:
+def rename(photos: Photos, body: RenameBody) -> labels.Edit:
     """Give a class or tag another name."""
     return photos.rename(body.old, body.new, kind=body.kind)
 
 
 @router.post("/vocabulary/merge")
-def merge(photos: Photos, body: MergeBody) -> Edit:
+def merge(photos: Photos, body: MergeBody) -> labels.Edit:
     """Make several classes or tags one."""
     return photos.merge(body.names, into=body.into, kind=body.kind)
 
 
 @router.post("/vocabulary/drop")
-def drop(photos: Photos, body: NamesBody) -> Edit:
+def drop(photos: Photos, body: NamesBody) -> labels.Edit:
     """Leave classes or tags out until they are restored."""
     return photos.drop(body.names, kind=body.kind)
 
 
 @router.post("/vocabulary/restore")
-def restore(photos: Photos, body: NamesBody) -> Edit:
+def restore(photos: Photos, body: NamesBody) -> labels.Edit:
     """Bring dropped, renamed or merged names back."""
     return photos.restore(body.names, kind=body.kind)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from visterm.collection.holdings import Holdings
 from visterm.documents.document import Document
 from visterm.language import unaccented
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 _FIELDS = ("tag:", "class:", "caption:", "filename:", "like:", "is:untagged")
 _MOST = 8

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +10,12 @@ from numpy.typing import NDArray
 from visterm.collection.doubts import doubts_about
 from visterm.collection.features import RECIPE, ready_recipe
 from visterm.collection.filters import in_state
+from visterm.collection.holdings import Holdings
 from visterm.collection.view import View
 from visterm.contracts import Task
 from visterm.documents.document import Document
 from visterm.errors import VistermError
 from visterm.models import Model
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 
 @dataclass(frozen=True)

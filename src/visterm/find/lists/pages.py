@@ -7,7 +7,7 @@ import json
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,8 @@ from visterm.contracts import Task
 from visterm.documents.document import Document
 from visterm.errors import InputError
 from visterm.find.lists.facets import Facets, facets
+from visterm.find.searchers import Searchers
 from visterm.find.searching import Findings, findings
-
-if TYPE_CHECKING:
-    from visterm.find.searchers import Searchers
 
 Sort = Literal["best", "name", "newest", "unsure"]
 #: The most pictures of a page, and the most that a query may list.

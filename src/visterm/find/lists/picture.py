@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from visterm.catalogue.pictures import Label
+from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age, LikelyName
 from visterm.collection.rows import PictureRow, row_of, rows_of, suggested
 from visterm.documents.document import Document
 from visterm.errors import InputError
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 #: The most pictures whose labels are asked for at once.
 MAX_ASKED = 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import KeysView, Mapping, Sequence
+from collections.abc import Callable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -239,15 +239,7 @@ def possible_rows(asked: Asked) -> Rows | None:
 
     A ``caption:`` or ``filename:`` term matches only the rows where people wrote it.
     """
-    match asked:
-        case Leaf():
-            return asked.told if asked.closed else None
-        case Without():
-            return None
-        case Every():
-            return _in_all([rows for part in asked.parts if (rows := possible_rows(part)) is not None])
-        case Some():
-            return _in_any([possible_rows(part) for part in asked.parts])
+    return _where(asked, lambda leaf: leaf.told if leaf.closed else None)
 
 
 def uncertain_rows(asked: Asked) -> Rows | None:
@@ -265,20 +257,21 @@ def uncertain_rows(asked: Asked) -> Rows | None:
             wanted = [part for part in asked.parts if not isinstance(part, Without)]
             if len(wanted) in (0, len(asked.parts)):
                 return _in_any([uncertain_rows(part) for part in asked.parts])
-            return _in_all([rows for part in wanted if (rows := _told_rows(part)) is not None])
+            told = [_where(part, lambda leaf: leaf.told) for part in wanted]
+            return _in_all([rows for rows in told if rows is not None])
 
 
-def _told_rows(asked: Asked) -> Rows | None:
-    """Rows that include every row where people said so, in order; None if not known."""
+def _where(asked: Asked, of_leaf: Callable[[Leaf], Rows | None]) -> Rows | None:
+    """Rows that include all that match a query whose words match only the rows ``of_leaf``; None if not known."""
     match asked:
         case Leaf():
-            return asked.told
+            return of_leaf(asked)
         case Without():
             return None
         case Some():
-            return _in_any([_told_rows(part) for part in asked.parts])
+            return _in_any([_where(part, of_leaf) for part in asked.parts])
         case Every():
-            return _in_all([rows for part in asked.parts if (rows := _told_rows(part)) is not None])
+            return _in_all([rows for part in asked.parts if (rows := _where(part, of_leaf)) is not None])
 
 
 def _in_all(lists: Sequence[Rows]) -> Rows | None:

@@ -150,7 +150,7 @@ class Scan:
         asked = self._asked
         parts, weights = (asked.parts, asked.weights) if isinstance(asked, Every) else ((asked,), (1.0,))
         first, *_ = leaves(asked)
-        self._parts = self._bounds(parts, weights) or [(_no_surprise(first.n_rows), 1.0)]
+        self._parts = self._bounds(parts, weights) or [(_Bound(np.zeros(first.n_rows, np.uint16), _STEP), 1.0)]
         self._whole = self._together(self._parts)
 
     def _bound(self, asked: Asked) -> _Bound | None:
@@ -190,13 +190,13 @@ class Scan:
             if isinstance(part, Leaf):
                 steps = self._surprises.at(part, opposite=True)  # rounded down; ``rounded`` below makes up for it
             elif (bound := self._bound(part)) is not None:
-                steps = _opposites_above(bound.unit).take(bound.steps)  # a lower bound becomes an upper bound
+                steps = _opposites(bound.unit).take(bound.steps)  # a lower bound becomes an upper bound
             else:
                 return None
             against.append((_Bound(steps, _STEP), w))
         total = _sum(against, above=True)
         rounded = _STEP * sum(max(w, 1.0) for w in asked.weights)
-        return _Bound(_opposites_of_sums(total.unit, rounded).take(total.steps), _STEP)
+        return _Bound(_opposites(total.unit, rounded).take(total.steps), _STEP)
 
     def _any_of(self, asked: Some) -> _Bound | None:
         """Bounds alternatives by the likeliest: all are at most ``sum_i max(w_i, 1)`` times as likely."""
@@ -246,10 +246,6 @@ def _in_common(units: Sequence[float], *, above: bool) -> tuple[float, list[int]
     return unit * common, [n // common for n in times]
 
 
-def _no_surprise(n_rows: int) -> _Bound:
-    return _Bound(np.zeros(n_rows, np.uint16), _STEP)
-
-
 def _steps_of(leaf: Leaf, opposite: bool) -> Steps:
     """The surprise that each row matches ``leaf`` (or does not), as whole steps."""
     halves = leaf.halves()
@@ -283,15 +279,12 @@ def _in_steps(log_p: Floats) -> Steps:
     return np.minimum(steps, np.float32(_MOST), out=steps).astype(np.uint16)
 
 
-@lru_cache(maxsize=16)
-def _opposites_above(unit: float) -> Steps:
-    """For a surprise of at least k steps (k is the index): an upper bound on that of the opposite, less one step."""
-    return (np.minimum(_opposite(unit * np.arange(_N_SUMS)) / _STEP, _MOST)).astype(np.uint16)
+@lru_cache(maxsize=32)
+def _opposites(unit: float, rounded: float = 0.0) -> Steps:
+    """For a surprise of at most k steps plus ``rounded`` (k is the index): a lower bound on that of the opposite.
 
-
-@lru_cache(maxsize=16)
-def _opposites_of_sums(unit: float, rounded: float) -> Steps:
-    """For a surprise of at most k steps plus ``rounded`` (k is the index): a lower bound on that of the opposite."""
+    For a surprise of at least k steps, it is an upper bound less one step.
+    """
     surprise = _opposite(unit * np.arange(_N_SUMS) + rounded)
     return np.minimum(surprise / _STEP, _MOST).astype(np.uint16)
 

@@ -38,9 +38,6 @@ class Likeness:
     True
     """
 
-    def __init__(self, random_state: int = 0) -> None:
-        self.random_state = random_state
-
     def fit(self, similarities: Callable[[NDArray[np.intp]], Floats], classes: Sequence[str | None], tags: Any) -> Self:
         """Learn from ``similarities`` of some rows to all (larger is more alike), and the labels of all rows."""
         from scipy import sparse
@@ -50,7 +47,7 @@ class Likeness:
         y = np.array([_UNKNOWN if name is None else names.index(name) for name in classes], np.intp)
         n_tags = np.diff(tags.indptr)
         labelled = np.flatnonzero((y != _UNKNOWN) | (n_tags > 0))
-        rng = np.random.default_rng(self.random_state)
+        rng = np.random.default_rng(0)
         chosen = rng.choice(labelled, min(_N_COMPARED, len(labelled)), replace=False)
         self.slope_, self.offset_ = _UNMEASURED
         shared = (tags[chosen] @ tags.T).toarray()

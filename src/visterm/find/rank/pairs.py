@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from visterm.calibration.combining import pair_weights
 from visterm.find.rank.beliefs import Asked, Beliefs, Every, Leaf, among
+from visterm.index.snapshot import Snapshot
 from visterm.language import name_key, word_key
-
-if TYPE_CHECKING:
-    from visterm.index.snapshot import Snapshot
-
 
 _MAX_REMEMBERED = 500
 

@@ -157,7 +157,6 @@ class _Chosen:
         )
 
     def reasons(self, wanted: Rows) -> list[tuple[Reason, ...]]:
-        """Why each of the wanted pictures matches."""
         found: list[tuple[Reason, ...]] = [()] * len(wanted)
         for number, answer in enumerate(self.answers):
             own = np.flatnonzero(self.of[wanted] == number)

@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from visterm.collection.evidence import Evidence
+from visterm.collection.evidence import Evidence, Rows
 from visterm.errors import InputError
 from visterm.find.rank.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without, in_either
 from visterm.find.rank.omission import Doubts
@@ -206,10 +206,10 @@ class Interpreter:
             if self._is_ignored(term, name, said):
                 return None
         leaf = self._leaf(term.field, name)
+        if leaf is None and term.field is None:  # IMG_0042.jpg
+            leaf = self._written("file name", term.text, self._evidence.named(term.text))
         if leaf is not None:
             return leaf
-        if term.field is None and len(rows := self._evidence.named(term.text)):  # IMG_0042.jpg
-            return Leaf(term.text, len(self._evidence), {"file name": rows}, closed=True)
         if plain and " " in name:  # tall-building
             parts: list[Node] = [Term(word, term.at) for word in name.split()]
             return self._node(AllOf(tuple(parts)), said, needed=needed)
@@ -275,7 +275,6 @@ class Interpreter:
 
     @cached_property
     def _untagged(self) -> Leaf:
-        """Pictures without a tag."""
         rows = np.flatnonzero(~self._evidence.is_tagged)
         return Leaf(UNTAGGED, len(self._evidence), {"no tags": rows}, closed=True)
 
@@ -296,6 +295,8 @@ class Interpreter:
         return meant or (folded(name, self._evidence.language),)
 
     def _made(self, field: str | None, names: tuple[str, ...]) -> Leaf | None:
+        if field in self._names and self._names.of(field).isdisjoint(names):
+            return None
         match field:
             case None:
                 return self._word(names)
@@ -304,9 +305,9 @@ class Interpreter:
             case "class":
                 return self._class(names)
             case "caption":
-                return self._caption(*names)
+                return self._written("caption", names[0], self._evidence.in_caption(names[0]))
             case _:
-                return self._filename(*names)
+                return self._written("file name", names[0], self._evidence.matching_path(names[0]))
 
     def _word(self, names: tuple[str, ...]) -> Leaf | None:
         """A word wherever it is known: as a tag, as a class, in captions, in file names."""
@@ -323,29 +324,20 @@ class Interpreter:
         )
         return Leaf(name, len(evidence), told_by, denied, sources, self._doubted if is_tag else None)
 
-    def _tag(self, names: tuple[str, ...]) -> Leaf | None:
-        if self._names.of("tag").isdisjoint(names):
-            return None
+    def _tag(self, names: tuple[str, ...]) -> Leaf:
         evidence = self._evidence
         told_by = {"tag": evidence.with_tag(*names)}
         sources = self._sources("tag", names)
         return Leaf(names[0], len(evidence), told_by, evidence.denied(*names), sources, self._doubted)
 
-    def _class(self, names: tuple[str, ...]) -> Leaf | None:
-        if self._names.of("class").isdisjoint(names):
-            return None
+    def _class(self, names: tuple[str, ...]) -> Leaf:
         evidence = self._evidence
         told_by = {"class": evidence.of_class(*names)}
         sources = self._sources("class", names)
         return Leaf(names[0], len(evidence), told_by, evidence.of_other_class(*names), sources)
 
-    def _caption(self, name: str) -> Leaf | None:
-        rows = self._evidence.in_caption(name)
-        return Leaf(name, len(self._evidence), {"caption": rows}, closed=True) if len(rows) else None
-
-    def _filename(self, pattern: str) -> Leaf | None:
-        rows = self._evidence.matching_path(pattern)
-        return Leaf(pattern, len(self._evidence), {"file name": rows}, closed=True) if len(rows) else None
+    def _written(self, place: str, text: str, rows: Rows) -> Leaf | None:
+        return Leaf(text, len(self._evidence), {place: rows}, closed=True) if len(rows) else None
 
     def _sources(self, field: str, names: Sequence[str]) -> tuple[tuple[Beliefs, str], ...]:
         beliefs = self._beliefs[field]

@@ -258,7 +258,6 @@ class _Parser:
         self._refuse(kind)
 
     def _refuse(self, kind: str | None) -> NoReturn:
-        """Raise the error for a token that is not a word."""
         before = self._tokens[self._next - 1].kind if self._next else None
         if kind is None:
             raise QueryError(f"the query ends after {before}: add a word, or put {before} in quotes to search for it")
