@@ -58,7 +58,7 @@ def test_features_are_computed_once_and_learned_from_training_pictures(data, mon
 
 
 def test_what_is_missing_or_damaged_is_said(data):
-    assert names() == ["corel5k", "scenes8"]
+    assert names() == ["corel5k", "flickr1500", "scenes8"]
     with pytest.raises(InputError, match="unknown collection 'corel'"):
         load_pictures("corel", data, "colour", cache=data / "cache")
     with pytest.raises(InputError, match="scenes8 is not in"):

@@ -48,16 +48,16 @@ class Denials(NamedTuple):
 class Written(NamedTuple):
     """How much of the truth is written of some pictures.
 
-    ``shares`` (n_pictures,) is the share of a picture's true tags that are among those written. ``loose`` (n_tags,)
-    are tags that no description names: only that they are present is ever known.
+    ``shares`` (n_pictures, n_tags) has the probability that a tag is written if it is true. It is 1 where somebody
+    said whether it is, and 0 where nothing is known.
     """
 
     shares: NDArray[np.floating[Any]]
-    loose: NDArray[np.bool_]
 
-    def of(self, rows: Any) -> Written:
-        """The same of some of the pictures."""
-        return Written(self.shares[rows], self.loose)
+    @classmethod
+    def by_picture(cls, shares: ArrayLike, n_tags: int) -> Written:
+        """Every tag of a picture is written with the same probability."""
+        return cls(np.repeat(np.asarray(shares, np.float64)[:, np.newaxis], n_tags, axis=1))
 
 
 class TagProbabilities(Estimator):
@@ -127,13 +127,12 @@ class TagProbabilities(Estimator):
         present = check_tags(tags, len(given), n_tags=given.shape[1])
         if len(given) < 2 or not present.nnz:
             raise InputError("calibrating tags needs at least two held-out pictures with tags")
-        shares = None if written is None else np.asarray(written.shares, np.float64)[:, np.newaxis]
-        loose = np.zeros(given.shape[1], np.bool_) if written is None else written.loose
+        shares = None if written is None else np.asarray(written.shares, np.float64)
         self._describe(given, np.asarray(tag_counts, np.float64), n_tagged)
         some = _some_rows(len(given), given.shape[1], self.random_state)
-        terms = [term[:, ~loose] for term in self._terms(given[some].astype(np.float64))]
+        terms = list(self._terms(given[some].astype(np.float64)))
         in_some = None if shares is None else shares[some]
-        self.coefficients_ = fit_logistic(terms, present[some].toarray()[:, ~loose] > 0, n_free=2, shares=in_some)
+        self.coefficients_ = fit_logistic(terms, present[some].toarray() > 0, n_free=2, shares=in_some)
         self.own_ = np.tile([[1.0], [0.0]], self.n_tags_)
         thresholds = np.empty((len(_PRECISIONS), self.n_tags_), np.float32)
         by_tag = present.tocsc()
@@ -142,19 +141,18 @@ class TagProbabilities(Estimator):
             denied_by_tag = check_tags(denials.denied, len(given_to_others), n_tags=self.n_tags_).tocsc()
 
         def of_tags(tags_of_block: slice) -> NDArray[np.float64]:
-            shared, free = self._shared_odds(given, tags_of_block), loose[tags_of_block]
-            truth = by_tag[:, tags_of_block].toarray() > 0
+            shared, truth = self._shared_odds(given, tags_of_block), by_tag[:, tags_of_block].toarray() > 0
+            of_block = None if shares is None else shares[:, tags_of_block]
             # Where only denied tags are known, only wrong suggestions are: they do not tell which promises are kept.
-            kept = _kept_promises(shared[:, ~free], truth[:, ~free], shares)
-            known = np.broadcast_to(~free, truth.shape) if free.any() else None
-            of_all = shares
+            kept = _kept_promises(shared, truth, of_block)
+            known = None if of_block is None else of_block > 0
             if denials is not None:
                 others = self._shared_odds(given_to_others, tags_of_block)
                 no = denied_by_tag[:, tags_of_block].toarray() > 0
                 known = np.vstack([np.ones_like(truth) if known is None else known, no])
+                of_block = None if of_block is None else np.vstack([of_block, np.ones(no.shape)])
                 shared, truth = np.vstack([shared, others]), np.vstack([truth, np.zeros_like(no)])
-                of_all = None if shares is None else np.vstack([shares, np.ones((len(others), 1))])
-            self.own_[:, tags_of_block] = own = fit_own(shared, truth, known, of_all)
+            self.own_[:, tags_of_block] = own = fit_own(shared, truth, known, of_block)
             thresholds[:, tags_of_block] = _precise(where_known(known, expit(own[0] * shared + own[1])))
             return kept
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -63,4 +64,21 @@ def _scenes8(folder: Path) -> Iterator[tuple[Path, Record]]:
         yield file, Record(file.name, class_name=file.parent.name)
 
 
-_COLLECTIONS: dict[str, Callable[[Path], Iterator[tuple[Path, Record]]]] = {"corel5k": _corel5k, "scenes8": _scenes8}
+def _flickr1500(folder: Path) -> Iterator[tuple[Path, Record]]:
+    """Photographs of people and animals; the tags are all words of five captions but stop words, in one form."""
+    from visterm.language.captions import CaptionTokenizer
+
+    with (folder / "captions.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    captions = [" . ".join(text for name, text in row.items() if name.startswith("caption")) for row in rows]
+    tags = CaptionTokenizer(useful_only=False).tags(captions)
+    for row, own in zip(rows, tags, strict=True):
+        split = None if row["split"] == "train" else row["split"]
+        yield folder / "pictures" / row["file_name"], Record(row["file_name"], tags=tuple(own), split=split)
+
+
+_COLLECTIONS: dict[str, Callable[[Path], Iterator[tuple[Path, Record]]]] = {
+    "corel5k": _corel5k,
+    "flickr1500": _flickr1500,
+    "scenes8": _scenes8,
+}

@@ -34,6 +34,8 @@ _MOST_PICTURES, _MOST_TAGS = 2000, 300
 _LIKELY = 0.5
 #: No picture has so little written of it.
 _LEAST_SHARE = 0.02
+#: So often is what is unknown guessed from the rest, and learned again.
+_ROUNDS = 10
 #: The share of a picture with a part of its tags is below 1, however few other tags are likely.
 _MOST_SHARE = 0.95
 
@@ -64,7 +66,7 @@ def with_shares(data: Dataset) -> Dataset:
         shares[whole if claimed else tagged] = share
         open_ = tagged
     if len(open_):
-        uniform = None if share == 1 else Written(np.full(len(base), share), np.zeros(len(some), np.bool_))
+        uniform = None if share == 1 else Written.by_picture(np.full(len(base), share), len(some))
         p = _probable(Z, base, data.tags[base][:, some], open_, uniform)
         n_written = np.diff(data.tags[open_].indptr)
         of_picture = n_written / np.maximum(p.sum(axis=1), n_written)
@@ -88,7 +90,7 @@ def completed(data: Dataset) -> Dataset:
     if not len(columns) or len(base) < ENOUGH:
         return data
     Z, written = _directions(data.X), data.written(base)
-    own = None if written is None else Written(written.shares, written.loose[columns])
+    own = None if written is None else Written(written.shares[:, columns])
     added = _added(data, _probable(Z, base, data.tags[base][:, columns], open_, own) >= _LIKELY, open_, columns)
     if own is not None:  # what was added teaches once more
         of_base = sparse.csr_array((data.tags + added)[base][:, columns])
@@ -115,10 +117,18 @@ class _Head(NamedTuple):
     left_out: NDArray[np.float32]
 
 
-def _fit(Z: NDArray[np.float32], rows: Integers, tags: sparse.csr_array) -> _Head:
-    """A ridge regression of tags; what it says of each of ``rows`` without their own tags."""
-    A = Z[rows].astype(np.float64)
-    _, theta, left_out = Ridge.of_least_error(A, tags.toarray().astype(np.float64), _RIDGES)
+def _fit(Z: NDArray[np.float32], rows: Integers, tags: sparse.csr_array, written: Written | None = None) -> _Head:
+    """A ridge regression of tags; what it says of each of ``rows`` without their own tags.
+
+    Pairs of which nothing is known, with a share of 0, teach nothing: their targets become what the others say of them.
+    """
+    A, targets = Z[rows].astype(np.float64), tags.toarray().astype(np.float64)
+    unknown = None if written is None else written.shares == 0
+    _, theta, left_out = Ridge.of_least_error(A, targets, _RIDGES)
+    if unknown is not None and unknown.any():
+        for _ in range(_ROUNDS):
+            targets[unknown] = left_out[unknown]
+            _, theta, left_out = Ridge.of_least_error(A, targets, _RIDGES)
     return _Head(A.T @ theta, left_out.astype(np.float32))
 
 
@@ -135,7 +145,7 @@ def _probable(
     Of pictures among ``base`` it is what the others teach. ``tags`` are those that were ``written`` (default: those
     learned).
     """
-    head = _fit(Z, base, learned)
+    head = _fit(Z, base, learned, written)
     given = learned if tags is None else tags
     counts = np.bincount(given.indices, minlength=given.shape[1])
     likely = TagProbabilities().fit(head.left_out, given, tag_counts=counts, n_tagged=len(base), written=written)

@@ -93,7 +93,22 @@ class Dataset:
         """How much of the truth is written of some pictures; None if it is all."""
         if self.shares is None or ((self.shares[rows] >= 1).all() and not self.is_loose.any()):
             return None
-        return Written(self.shares[rows], self.is_loose)
+        written = Written.by_picture(self.shares[rows], len(self.tag_names))
+        if self.has_answers:  # these tell what is absent; of the rest, nothing is known
+            written.shares[written.shares < 1] = 0
+        written.shares[:, self.is_loose] = 0
+        for said in (self.tags, self.denied):
+            if said is not None:
+                written.shares[said[rows].nonzero()] = 1
+        return written
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether people denied enough tags of pictures with only a part of their tags."""
+        if self.denied is None or self.shares is None:
+            return False
+        open_ = self.has_tags & (self.shares < 1)
+        return int(np.diff(self.denied.indptr)[open_].sum()) >= ENOUGH
 
     @property
     def tag_counts(self) -> NDArray[np.intp]:

@@ -36,11 +36,13 @@ class JudgedTags:
 
 
 def denials_of(estimator: Any, data: Dataset, rows: NDArray[Any]) -> Denials | None:
-    """The pictures among ``rows`` with nothing but denied tags, scored by an estimator that has not seen them."""
-    only_denied = rows[data.only_denied[rows]]
-    if not len(only_denied):
+    """Those of ``rows`` of which only some denied tags are known, scored by an estimator that has not seen them."""
+    if data.denied is None:
         return None
-    chosen = data.select(only_denied)
+    known = rows[(np.diff(data.denied.indptr) > 0)[rows] & ~data.measurable[rows]]
+    if not len(known):
+        return None
+    chosen = data.select(known)
     return Denials(word_scores(estimator, chosen.X), chosen.denied)
 
 
