@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.special import expit
 
 from visterm import registry
 from visterm.catalogue.acts import Extent
@@ -15,17 +14,17 @@ from visterm.contracts import word_scores
 from visterm.learn import Dataset, learned_search, train_method
 from visterm.learn.engine.completeness import completed, with_shares
 
-N, N_TAGS = 320, 6
+N, N_TAGS = 360, 12
 
 
 @pytest.fixture(scope="module")
 def truth():
     """Pictures that look like their tags."""
     rng = np.random.default_rng(0)
-    tags = (rng.random((N, N_TAGS)) < 0.45).astype(np.float32)
+    tags = (rng.random((N, N_TAGS)) < 0.4).astype(np.float32)
     tags[tags.sum(axis=1) == 0, 0] = 1
-    X = tags @ rng.normal(size=(N_TAGS, 20)) + 0.6 * rng.normal(size=(N, 20))
-    return Dataset("pictures", X.astype(np.float32), np.full(N, -1), (), sparse.csr_array(tags), tuple("abcdef"))
+    X = np.maximum(0, tags @ rng.normal(size=(N_TAGS, 60)) + 0.6 * rng.normal(size=(N, 60)))
+    return Dataset("pictures", X.astype(np.float32), np.full(N, -1), (), sparse.csr_array(tags), tuple("abcdefghijkl"))
 
 
 def given(truth, written, extent):
@@ -71,7 +70,7 @@ def test_one_tag_for_many_pictures_costs_the_other_tags_nothing(truth, method):
     touched = np.concatenate([np.arange(100), own])
     after = probabilities(with_shares(given(truth, bulk, extent).select(touched)), others, method)
     blind = probabilities(replace(given(truth, bulk, extent), extent=None).select(touched), others, method)
-    old = [0, 1, 2, 4, 5]
+    old = [0, 1, 2, *range(4, N_TAGS)]
 
     def sure(p):
         return (p[:, old] >= 0.5)[others.tags.toarray()[:, old] > 0].mean()
@@ -85,7 +84,8 @@ def test_one_tag_a_picture_gives_probabilities_of_all(truth, extent):
     rows, others = np.arange(220), truth.select(np.arange(220, N))
     written = one_tag_each(truth, rows)
     data = with_shares(given(truth, written, np.full(N, extent)).select(rows))
-    assert data.shares.mean() == pytest.approx(220 / truth.tags[:220].nnz, rel=0.4)
+    true = 220 / truth.tags[:220].nnz
+    assert true < data.shares.mean() < 1.8 * true  # careful: a share that is too low would promise too much
     T = others.tags.toarray() > 0
     p, blind = probabilities(data, others), probabilities(replace(data, shares=None, extent=None), others)
     assert (p >= 0.5)[T].mean() > 0.5 > 5 * (blind >= 0.5)[T].mean()
@@ -148,16 +148,15 @@ def test_a_rare_tag_is_usable_at_once_and_honestly_unsure(truth, n):
     T = truth.tags.toarray()
     rare = np.zeros((N, 1), np.float32)
     X = np.asarray(truth.X).copy()
-    looks = np.random.default_rng(5).normal(size=20) * 2
+    looks = np.random.default_rng(5).normal(size=60) * 2
     shows = np.concatenate([np.arange(n), np.arange(220, 240)])
-    X[shows] += looks
+    X[shows] = np.maximum(0, X[shows] + looks)
     rare[:n] = 1
-    data = replace(truth, X=X, tags=sparse.csr_array(np.hstack([T, rare])), tag_names=(*truth.tag_names, "g"))
+    data = replace(truth, X=X, tags=sparse.csr_array(np.hstack([T, rare])), tag_names=(*truth.tag_names, "m"))
     rows, others = np.arange(200), data.select(np.arange(220, N))
     p = probabilities(data.select(rows), others)
     first = np.argsort(-p[:, N_TAGS], kind="stable")[:20]
     assert (first < 20).mean() >= (0.4 if n == 1 else 0.6)
-    assert p[:, N_TAGS].max() < 0.9
+    assert p[:, N_TAGS].sum() < 1.5 * 20
     plain = probabilities(replace(truth, X=X).select(rows), others)
     assert np.abs(p[:, :N_TAGS] - plain).mean() < 0.02
-    assert np.isfinite(expit(p)).all()
