@@ -131,12 +131,16 @@ class Known:
         self.done.append(step)
 
     def _write_all(self, writes: list[tuple[Key, Any]], *, forward: bool) -> None:
-        """Suggestions come back only to pictures of which the model still says something; a word, once made, stays."""
+        """Suggestions come back only to pictures of which the model still says something.
+
+        A word, once made, stays, unless its name becomes another name of a word again.
+        """
         still = {key[1] for key in self.known if key[0] == "suggestion"}
+        other_names = {key[1:] for key, value in writes if key[0] == "alias" and value is not None}
         for key, value in writes:
             if key[0] == "suggestion" and value is not None and (key[1] not in still or value[0] != self.version):
                 continue
-            if key[0] == "word" and value is None and not forward:
+            if key[0] == "word" and value is None and not forward and self.known[key][:2] not in other_names:
                 continue
             if key[0] == "word" and value is not None:
                 self._free(value[0], value[1], key[1])
