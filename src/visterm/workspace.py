@@ -111,7 +111,7 @@ class Workspace(Holdings):
 
     def status(self) -> upkeep.Status:
         """What the collection holds: counts, coverage, most frequent tags, unreadable pictures, models."""
-        return upkeep.status.status(self)
+        return upkeep.status.status(self, self.unlearned())
 
     def export(
         self,
@@ -262,6 +262,15 @@ class Workspace(Holdings):
     def overview(self) -> find.Overview:
         """The collection in short: its size, its models, and the work that waits."""
         return find.overview(self)
+
+    def unlearned(self) -> upkeep.Unlearned:
+        """What people have said since the models in use learned, and whether it is time to learn again."""
+        return upkeep.unlearned.unlearned(self, self.reviewer)
+
+    def learn_when(self, when: str) -> upkeep.Unlearned:
+        """Say who decides when to learn again: ``off``, ``ask`` (the page offers it) or ``self``."""
+        upkeep.unlearned.learn_when(self, when)
+        return self.unlearned()
 
     def labels_of(self, numbers: Sequence[int]) -> find.LabelsOfPictures:
         """What is known of some pictures, in short."""

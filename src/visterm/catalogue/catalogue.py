@@ -328,16 +328,24 @@ class Catalogue(Database):
 
     # The whole
 
+    def setting(self, name: str) -> str | None:
+        """What the collection is like, such as its language; None if nobody has said."""
+        return self._read(lambda connection: connection.value("SELECT value FROM setting WHERE name = ?", name))
+
+    def set(self, name: str, value: str) -> None:
+        """Say what the collection is like."""
+        with self.transaction():
+            self._connection.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
+
     @property
     def language(self) -> str:
         """The language of captions and file names, an ISO 639 code."""
-        return self._read(log.Connection.value, "SELECT value FROM setting WHERE name = 'language'") or LANGUAGE
+        return self.setting("language") or LANGUAGE
 
     @language.setter
     def language(self, code: str) -> None:
         check_language(code)
-        with self.transaction():
-            self._connection.execute("INSERT OR REPLACE INTO setting VALUES ('language', ?)", (code,))
+        self.set("language", code)
 
     @property
     def identity(self) -> str:

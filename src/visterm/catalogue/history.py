@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -120,6 +121,12 @@ class History:
                 raise InputError(f"there is nothing to {name}")
             found = self._read("id IN (SELECT value FROM json_each(?)) ORDER BY id", json.dumps(moved))
             return found if forward else found[::-1]
+
+    def n_said_since(self, moment: datetime) -> int:
+        """How many labels people and imports gave, changed or withdrew after a moment, and did not undo."""
+        known = """SELECT count(*) FROM action JOIN change ON change.id BETWEEN first AND last
+                   WHERE action.time > ? AND NOT undone AND change.kind = 'label'"""
+        return int(self._connect().value(known, int(moment.timestamp() * 1e6)))
 
     def _read(self, which: str, *parameters: object, of: int | None = None) -> list[Action]:
         """The actions for which a condition holds, with all their changes, or those ``of`` one picture."""

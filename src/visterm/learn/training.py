@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Self
 
@@ -236,6 +237,7 @@ def train_one(
     ``choice`` says how the method was chosen, and is kept with the model.
     """
     chosen = registry.get(method)
+    as_of, started = datetime.now(UTC), time.perf_counter()
     collection = holdings.collection()
     labels = labels_only(holdings, collection)
     require_labels(labels, [chosen])
@@ -249,7 +251,8 @@ def train_one(
     with one_blas_thread() if len(data) <= _SMALL else nullcontext():
         trained = train_method(chosen, data, parameters)
         relevance, found = learned_search(trained)
-    facts = {"pictures": len(collection.truth), **_about(trained)}
+    facts = {"pictures": len(collection.truth), "as_of": as_of.isoformat(timespec="milliseconds"), **_about(trained)}
+    facts["took"] = round(time.perf_counter() - started, 1)
     facts |= {} if choice is None else {"choice": dict(choice)}
     facts |= {} if relevance is None else {"search_finds_nothing_below": round(relevance.nothing_below_, 2)}
     info = replace(_info(name, chosen, ready, trained), training=facts, metrics=trained.metrics | found)

@@ -155,6 +155,11 @@ class Reviewer:
                 write_text_atomically(self._kept_file, json.dumps(sorted(kept)))
         return self.state()
 
+    @property
+    def fit(self) -> Heads | None:
+        """What was learned last; None if nobody has asked yet."""
+        return self._fit
+
     def wait(self) -> None:
         """Return when the heads have learned from all that was said so far."""
         self._learn()

@@ -8,6 +8,7 @@ from visterm import learn
 from visterm.catalogue import Counts, WithoutFile
 from visterm.collection.holdings import Holdings
 from visterm.documents.document import Document
+from visterm.upkeep.unlearned import Unlearned
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,11 @@ class Status(Counts, Document):
     models: list[str]
     in_use: dict[str, str]
     without_file: list[WithoutFile]
+    unlearned: Unlearned
 
 
-def status(holdings: Holdings) -> Status:
-    """How much there is of everything."""
+def status(holdings: Holdings, news: Unlearned) -> Status:
+    """How much there is of everything, with the ``news`` that no model has learned yet."""
     found = learn.reports.models(holdings)
     return Status(
         **asdict(holdings.catalogue.counts()),
@@ -44,4 +46,5 @@ def status(holdings: Holdings) -> Status:
         models=[info.reference for info in found.models],
         in_use=found.in_use,
         without_file=holdings.catalogue.without_file(),
+        unlearned=news,
     )

@@ -12,6 +12,7 @@ import time
 from contextlib import contextmanager
 
 from visterm.storage import WriteLock, write_text_atomically
+from visterm.workspace import Workspace
 
 
 @contextmanager
@@ -65,5 +66,23 @@ def test_the_end_of_a_job_is_told(opened, collection):
     with going_on(collection):
         shown.go()
         shown.sees(".job-button progress")
-    shown.sees(".notice", "Learning from your labels: done.")
+    shown.sees(".notice", "There are new suggestions.").get_by_role("button", name="Show them").click()
     shown.sees(".job-button", "Jobs")
+
+
+def test_learning_is_offered_when_it_is_time(opened, collection):
+    """After many answers a bar says so; the offer can be put off, and is gone while the program learns."""
+    with Workspace(collection) as photos:
+        paths = photos.collection().frame.paths
+        photos.label(paths[:40], tags=["quay"], new=True)
+    shown = opened(collection)
+    shown.go()
+    offer = shown.sees(".learn-offer", "40 new labels not yet learned.")
+    offer.get_by_role("button", name="Later").click()
+    shown.until("() => document.querySelector('.learn-offer').hidden")
+    shown.page.reload()
+    shown.sees(".learn-offer button", "Learn now, about")
+    shown.go("#/review")
+    shown.sees(".learn-offer", "40 new labels")
+    with going_on(collection):
+        shown.until("() => document.querySelector('.learn-offer').hidden")

@@ -209,6 +209,8 @@ def _print_status(found: upkeep.Status) -> None:
         table(("class", "pictures"), list(found.classes.items())[:_LISTED])
     if found.frequent_tags:
         table(("most frequent tags", "pictures"), found.frequent_tags.items())
+    if found.unlearned.due:
+        say(f"{counted(found.unlearned.labels, 'new label')} not learned yet: visterm train", style="bold")
     if found.in_use:
         by_model: dict[str, list[str]] = {}
         for task, model in found.in_use.items():

@@ -22,12 +22,19 @@ def serve(
         Path | None, typer.Option(help="Read the token from this file (default: VISTERM_TOKEN, or one is made).")
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Let nobody change anything.")] = False,
+    learn: Annotated[
+        str | None,
+        typer.Option(help="Who decides when to learn from new labels: off, ask or self. It is kept (at first: ask)."),
+    ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
     """Open a page in the browser: look, search, review, teach. Nothing leaves this computer."""
     with command(as_json=False), opened(workspace) as photos:
         from visterm.faces.web.running import Address
         from visterm.faces.web.running import serve as run
+
+        if learn is not None:
+            photos.learn_when(learn)
 
         def started(address: Address) -> None:
             typer.echo(f"Your pictures are at {address.url}")

@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
+from visterm import upkeep
 from visterm.errors import VistermError
 from visterm.faces.web import finding, pictures, problems, reviewing, system, teaching
 from visterm.faces.web.answering import Answers
@@ -23,6 +24,9 @@ from visterm.version import __version__
 from visterm.workspace import Workspace
 
 _STATIC = Path(str(files("visterm.faces.web") / "static"))
+
+#: Seconds between two looks at what has not been learned; and of quiet before learning begins by itself.
+_LOOK_EVERY, _QUIET = 2.0, 6.0
 
 #: Any route may answer with these problems.
 _ANY_ROUTE = (400, 401, 403, 413, 415, 421, 422, 503)
@@ -37,10 +41,13 @@ def application(photos: Workspace, rules: Rules) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # The first list and the thumbnails are made ready while the person waits for the browser.
         warming = threading.Thread(target=_warm_up, args=(photos, rules, stopped), daemon=True)
+        learning = threading.Thread(target=_learn_by_itself, args=(photos, rules, stopped), daemon=True)
         warming.start()
+        learning.start()
         yield
         stopped.set()
         warming.join()
+        learning.join()
 
     photos.library.readers_compute = False  # what takes minutes is a job
     photos.searchers.read_files = False
@@ -77,6 +84,17 @@ class _Application(FastAPI):
         if self.openapi_schema is None:
             super().openapi()["components"]["schemas"] |= problems.schemas()
         return super().openapi()
+
+
+def _learn_by_itself(photos: Workspace, rules: Rules, stopped: threading.Event) -> None:
+    """Start to learn when it is time, if the person leaves that to Visterm, and once nothing has been said for long."""
+    said, since = 0, 0.0
+    while not rules.read_only and not stopped.wait(_LOOK_EVERY):
+        with suppress(VistermError):
+            version = photos.catalogue.version()[1]
+            said, since = (said, since + _LOOK_EVERY) if version == said else (version, 0.0)
+            if since >= _QUIET and upkeep.unlearned.learning(photos) == "self" and photos.unlearned().due:
+                photos.jobs.start("train")
 
 
 def _warm_up(photos: Workspace, rules: Rules, stopped: threading.Event) -> None:

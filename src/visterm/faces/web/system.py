@@ -77,6 +77,12 @@ class JobBody(Body):
     )
 
 
+class LearningBody(Body):
+    """Who decides when to learn again."""
+
+    when: Literal["off", "ask", "self"] = Field(examples=["ask"])
+
+
 class TokenBody(Body):
     """The token of this server."""
 
@@ -99,6 +105,18 @@ def collection(photos: Photos) -> find.Overview:
 def status(photos: Photos) -> upkeep.Status:
     """All counts of the collection."""
     return photos.status()
+
+
+@router.get("/learning")
+def learning(photos: Photos) -> upkeep.Unlearned:
+    """What the models in use have not learned yet, and whether it is time to learn again."""
+    return photos.unlearned()
+
+
+@router.post("/learning")
+def learn_when(photos: Photos, body: LearningBody, once: OnlyOnce) -> upkeep.Unlearned:
+    """Say who decides when to learn again: nobody, a person who is asked, or Visterm by itself."""
+    return once(lambda: photos.learn_when(body.when), body)
 
 
 @router.get("/models")

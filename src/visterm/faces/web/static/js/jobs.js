@@ -25,16 +25,26 @@ export function heardOfJob(job) {
 
 function ended(job) {
   if (job.state === "done") {
-    notice(`${job.title}: done.`);
     store.refreshCollection();
-    store.forgetLabels();
-    store.tell("reload");
+    if (job.kind === "train") { // new suggestions, but nothing moves under a person's eyes
+      notice("Learned from your labels. There are new suggestions.", { action: { label: "Show them", run: reload }, seconds: 20 });
+      return;
+    }
+    notice(`${job.title}: done.`);
+    reload();
   } else if (job.state === "failed") {
     notice(`${job.title}: ${job.error || "it failed"}`, { bad: true });
   }
 }
 
+function reload() {
+  store.forgetLabels();
+  store.tell("reload");
+}
+
 export const startJob = (kind, more = {}) => told(async () => heardOfJob(await post("/jobs", { kind, ...more })));
+
+export const isLearning = () => [...jobs.values()].some((job) => job.kind === "train" && job.state === "running");
 
 const listed = () => [...jobs.values()].sort((a, b) => b.id - a.id);
 

@@ -5,6 +5,7 @@ import { listen, post } from "./api.js";
 import { byTouch, fill, h, settled } from "./dom.js";
 import { redo, undo } from "./history.js";
 import { heardOfJob, jobsButton } from "./jobs.js";
+import { learnOffer } from "./learn-offer.js";
 import { listenToKeys, showKeys } from "./keys.js";
 import { lookAt, takePictures } from "./look.js";
 import { give } from "./naming.js";
@@ -33,6 +34,7 @@ async function enter() {
 
 function frame() {
   search = searchBox(document.getElementById("search"), { lookAt });
+  document.querySelector("header.top").append(learnOffer());
   fill(document.getElementById("tools"),
     jobsButton(),
     h("button", { type: "button", class: "quiet icon", title: "Undo (z)", "aria-label": "Undo", onclick: undo }, "↶"),
@@ -146,7 +148,7 @@ const changed = settled(() => {
 listen((name, data) => {
   if (name === "lost") { standing("Visterm does not answer. Is 'visterm serve' still running? This page tries again."); return; }
   if (name === "here") { standing(null); return; }
-  if (name === "job") { heardOfJob(data); return; }
+  if (name === "job") { heardOfJob(data); store.tell("collection"); return; }
   if (changes !== null && data.changes !== changes) changed();
   changes = data.changes;
 });

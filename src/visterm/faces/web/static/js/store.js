@@ -10,6 +10,7 @@ const NEXT_PAGES = 5000;
 class Store extends EventTarget {
   collection = null;
   review = null;
+  unlearned = null;
   list = emptyList();
   labels = new Map();
   selected = new Set();
@@ -22,7 +23,7 @@ class Store extends EventTarget {
   }
 
   async refreshCollection() {
-    this.collection = await get("/collection");
+    [this.collection, this.unlearned] = await Promise.all([get("/collection"), get("/learning")]);
     this.tell("collection");
   }
 
