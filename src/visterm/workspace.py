@@ -11,6 +11,7 @@ from visterm.collection.opened import Pictures
 from visterm.find.finder import Finder
 
 if TYPE_CHECKING:
+    from visterm.catalogue.acts import AnsweredQueue
     from visterm.catalogue.labels import Kind
     from visterm.collection.features import Computed, Recipes
     from visterm.exchange.writers import Exported
@@ -61,36 +62,23 @@ class Workspace(Finder):
 
         return remove(self, [self.reference(name) for name in self._several(pictures)], dry_run=dry_run)
 
-    def label(
-        self,
-        pictures: Pictures,
-        *,
-        class_name: str | None = None,
-        tags: str | Sequence[str] = (),
-        no_tags: str | Sequence[str] = (),
-        clear: str | Sequence[str] = (),
-        accept: bool = False,
-        new: bool | Sequence[str] = False,
-    ) -> Labelled:
-        """Note what a person says about pictures; it outranks imports and models."""
+    def label(self, pictures: Pictures, *, new: bool | Sequence[str] = False, **said: Any) -> Labelled:
+        """Note what a person says about pictures; it outranks imports and models.
+
+        ``said`` are fields of :class:`~visterm.labels.statement.Statement`, such as ``tags="sea", complete=True``. A
+        name that looks like a slip is refused unless ``new`` is true or has it.
+        """
         from visterm.labels.labelling import label
+        from visterm.labels.statement import Statement
 
-        return label(
-            self,
-            self._several(pictures),
-            class_name=class_name,
-            tags=_names(tags),
-            no_tags=_names(no_tags),
-            clear=_names(clear),
-            accept=accept,
-            new=new,
-        )
+        said |= {name: _names(said[name]) for name in ("tags", "no_tags", "clear") if name in said}
+        return label(self, self._several(pictures), Statement(**said), new=new)
 
-    def decide(self, decisions: Sequence[Decision]) -> Labelled:
-        """Accept or reject any number of suggestions in one step."""
+    def decide(self, decisions: Sequence[Decision], *, answering: AnsweredQueue | None = None) -> Labelled:
+        """Accept or reject any number of suggestions in one step; ``answering`` names a queue of the review."""
         from visterm.labels.deciding import decide
 
-        return decide(self, decisions)
+        return decide(self, decisions, answering=answering)
 
     def vocabulary(self, *, captions: bool = False) -> Vocabulary:
         """The classes and tags in use, the most used first."""

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from visterm.catalogue import log, undoing
-from visterm.catalogue.acts import Act
+from visterm.catalogue.acts import WORDS
 from visterm.catalogue.labels import LabelRow
 from visterm.catalogue.pictures import iso_time
 from visterm.catalogue.schema import snapshot
@@ -20,8 +20,6 @@ from visterm.errors import InputError
 MAX_CHANGES = 100
 #: At most this many names stand in the words for an action.
 _MAX_NAMES = 5
-#: The acts by which labels are given, in words.
-_ACTS = {int(act): act.word for act in Act}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +176,10 @@ class _Words:
         if kind == "label":
             of, name = self._terms.get(row[1], ("label", None))
             if before and after and before[3] == after[3] and before[7] != after[7]:
-                return Change(of, name, place, *both(lambda values: f"{values[3]} ({_ACTS.get(values[7])})"))
+                return Change(of, name, place, *both(lambda values: f"{values[3]} ({WORDS.get(values[7])})"))
             return Change(of, name, place, *both(lambda values: str(values[3])))
         if kind == "described":
-            return Change("all tags", None, place, *both(lambda values: _ACTS.get(values[2])))
+            return Change("all tags", None, place, *both(lambda values: WORDS.get(values[2])))
         if kind == "region":
             return Change(
                 "region", self._terms.get(row[2], ("", None))[1], place, *both(lambda values: str(values[4:]))

@@ -10,6 +10,7 @@ from .labelling import NewNameError as NewNameError
 from .naming import Edit as Edit
 from .naming import Merges as Merges
 from .naming import Vocabulary as Vocabulary
+from .statement import Statement as Statement
 
 __all__ = [
     "Addition",
@@ -22,6 +23,7 @@ __all__ = [
     "NewNameError",
     "Removal",
     "Restored",
+    "Statement",
     "Undoing",
     "Vocabulary",
 ]

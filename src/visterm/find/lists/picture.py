@@ -32,7 +32,9 @@ class LabelsOfPictures(Document):
 class PictureDetails(Document):
     """All that is known of one picture. ``paths`` are its files, copies included.
 
-    ``classes`` and ``tags`` have each label with its source. ``ages`` say when the models that suggest learned.
+    ``classes`` and ``tags`` have each label with its source and the act by which it was given. ``described`` says whose
+    tags are all that the picture has: ``person``, ``import``, or None. ``ages`` say when the models that suggest
+    learned.
     """
 
     id: int
@@ -52,6 +54,7 @@ class PictureDetails(Document):
     suggested_class: LikelyName | None
     suggested_tags: list[LikelyName]
     missing: bool
+    described: str | None
     ages: list[Age]
 
 
@@ -87,5 +90,6 @@ def details(holdings: Holdings, number: int) -> PictureDetails:
         row.suggested_class,
         row.suggested_tags,
         picture.missing,
+        picture.described,
         view.ages,
     )
