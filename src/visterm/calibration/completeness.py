@@ -25,6 +25,8 @@ _MAX_PAIRS = 150_000
 #: them are this much less likely (in nats). Captions and the annotations of Corel5K, which research takes for
 #: complete, name .70 and .85; a third of the tags dropped from them at random leaves .5 and .6.
 _BELIEVED, _CERTAIN = 0.5, 5.0
+#: A claim is believed at once if it is likelier than these shares.
+_AT_FIRST = np.array([1.0, 0.5, 0.3, 0.15])
 #: What people call complete leaves some tags out, too. Probabilities are those of being in such a description.
 _USUAL = 1.2
 #: Before anything is seen, about this share is expected of tags that claim nothing: one of four or five. The logarithm
@@ -47,7 +49,10 @@ def share_written(scores: NDArray[np.floating[Any]], tags: Any, *, claimed: bool
     >>> 0.3 < share_written(scores, written, claimed=False) < 0.5  # of what is in usual descriptions
     True
     """
-    lost = profile(np.asarray(scores), check_tags(tags, len(scores), n_tags=scores.shape[1]).toarray() > 0)
+    present = check_tags(tags, len(scores), n_tags=scores.shape[1]).toarray() > 0
+    if claimed and not profile(scores, present, _AT_FIRST).argmin():
+        return 1.0
+    lost = profile(scores, present)
     if claimed and (lost[0] < _CERTAIN or SHARES[lost.argmin()] > _BELIEVED):
         return 1.0
     unexpected = (np.log(SHARES / _EXPECTED) / _DEVIATION) ** 2 / 2
@@ -56,15 +61,17 @@ def share_written(scores: NDArray[np.floating[Any]], tags: Any, *, claimed: bool
     return min(1.0, _USUAL * found)
 
 
-def profile(scores: NDArray[np.floating[Any]], present: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """For each of ``SHARES``, by how many nats the tags are less likely than with the best share."""
+def profile(
+    scores: NDArray[np.floating[Any]], present: NDArray[np.bool_], tried: NDArray[np.float64] = SHARES
+) -> NDArray[np.float64]:
+    """For each of the shares ``tried``, by how many nats the tags are less likely than with the best share."""
     n_pictures, n_tags = scores.shape
     n_rows = min(n_pictures, max(2, _MAX_PAIRS // n_tags))
     rows = np.sort(np.random.default_rng(0).choice(n_pictures, n_rows, replace=False))
     terms = TagProbabilities.terms(scores, present.sum(axis=0), n_pictures, rows)
     A, y = np.stack([term.ravel() for term in terms], axis=1), present[rows]
     values = []
-    for share in SHARES:
+    for share in tried:
         shares = np.full((n_rows, 1), share)
         w = fit_logistic(terms, y, n_free=2, shares=shares)
         values.append(surprise(A, y.ravel(), w, np.broadcast_to(shares, y.shape).ravel())[0])

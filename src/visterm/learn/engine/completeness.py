@@ -30,6 +30,8 @@ Integers = NDArray[np.integer[Any]]
 _RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0)
 #: The share is estimated from at most this many pictures, and this many of the most frequent tags.
 _MOST_PICTURES, _MOST_TAGS = 2000, 300
+#: And whether a claim is true from so many pictures.
+_MOST_CLAIMING = 800
 #: A tag of a picture is added if it is at least so probable.
 _LIKELY = 0.5
 #: No picture has so little written of it.
@@ -53,12 +55,17 @@ def with_shares(data: Dataset) -> Dataset:
     whole = np.setdiff1d(tagged, open_)
     shares = np.ones(len(data))
     claimed = len(whole) > len(open_) or len(whole) >= ENOUGH
-    base = whole if claimed else tagged
-    base = base[sample(len(base), _MOST_PICTURES)] if len(base) > _MOST_PICTURES else base
+    base, most = (whole, _MOST_CLAIMING) if claimed else (tagged, _MOST_PICTURES)
+    base = base[sample(len(base), most)] if len(base) > most else base
     some = _frequent(data.tags[base])
     if not len(some) or len(base) < ENOUGH:
         shares[open_] = _MOST_SHARE
         return replace(data, shares=shares)
+    if claimed and not len(open_):  # a look at some of the pictures
+        of_base = data.select(base)
+        left_out = _fit(_directions(of_base.X), np.arange(len(base)), of_base.tags[:, some]).left_out
+        if share_written(left_out, of_base.tags[:, some], claimed=True) == 1:
+            return replace(data, shares=shares)
     Z = _directions(data.X)
     left_out = _fit(Z, base, data.tags[base][:, some]).left_out
     share = share_written(left_out, data.tags[base][:, some], claimed=claimed)
