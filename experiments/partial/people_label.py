@@ -119,8 +119,9 @@ def labelled(truth: Dataset, way: str, seed: int) -> tuple[Dataset, np.ndarray]:
 
 def answered(truth: Dataset, some: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Tags and denials after the answers of a queue that asks about one tag where it is in doubt."""
-    T, X = truth.tags.toarray(), truth.X if isinstance(truth.X, np.ndarray) else np.hstack(list(truth.X.values()))
-    Z = reduced(np.asarray(X, np.float32))
+    T, parts = truth.tags.toarray(), list(truth.X.values()) if isinstance(truth.X, dict) else [truth.X]
+    dense = [part.toarray() if sparse.issparse(part) else np.asarray(part) for part in parts]
+    Z = reduced(np.hstack(dense).astype(np.float32))
     written, denied = np.zeros_like(T), np.zeros_like(T)
     written[some[:N_START]] = T[some[:N_START]]
     for _ in range(N_ASKED // N_AT_ONCE):
