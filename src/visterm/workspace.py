@@ -176,6 +176,10 @@ class Workspace(Holdings):
         """The trained models, the newest last, and the model in use for each task."""
         return learn.reports.models(self)
 
+    def quality(self) -> learn.Qualities:
+        """How good the models in use are: one figure with its interval for each of classes, tags and search."""
+        return learn.quality.quality(self)
+
     def reports(self) -> learn.Reports:
         """How good each trained model is, in short; the newest first."""
         return learn.reports.reports(self)

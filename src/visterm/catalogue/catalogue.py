@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 from uuid import uuid4
@@ -282,6 +283,10 @@ class Catalogue(Database):
     def captions(self) -> list[str]:
         """The captions of the pictures, in order of picture id."""
         return self._read(importing.read_captions)
+
+    def labelled_before(self, ids: Iterable[int], kind: Kind, time: datetime) -> set[int]:
+        """Those of the pictures that people or imports gave a class, or tags, before ``time``."""
+        return self._read(truth.labelled_before, ids, kind, round(1e6 * time.timestamp()))
 
     # Vocabulary: see visterm.catalogue.vocabulary for what each edit means
 

@@ -41,6 +41,21 @@ class Truth:
     def __len__(self) -> int:
         return len(self.sha256)
 
+    @property
+    def extent(self) -> NDArray[np.int8]:
+        """How much of its tags is written of each picture."""
+        return (self.tags.indptr[1:] > self.tags.indptr[:-1]).astype("i1")
+
+    @property
+    def class_acts(self) -> NDArray[np.int8]:
+        """By which act each picture has its class."""
+        return (self.ids * 0).astype("i1")
+
+    @property
+    def tag_acts(self) -> NDArray[np.int8]:
+        """By which act each picture has its tags."""
+        return (self.ids * 0).astype("i1")
+
 
 def read_truth(connection: sqlite3.Connection) -> Truth:
     """Read the truth in one pass over the pictures and one over their labels."""
@@ -118,6 +133,14 @@ def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int])
 
 #: The labels of people and imports, without suggestions.
 _SAID = "SELECT picture_id, kind, name, state, precedence FROM effective WHERE rank > 0 AND state != 'suggested'"
+
+
+def labelled_before(connection: sqlite3.Connection, ids: Iterable[int], kind: str, time: int) -> set[int]:
+    """Those of the pictures that people or imports gave a class, or tags, before ``time`` (microseconds)."""
+    given = """SELECT 1 FROM label JOIN term ON term.id = term_id JOIN source ON source.id = source_id
+               WHERE picture_id = ? AND kind = ? AND state = 'accepted' AND rank > 0 AND label.time < ?"""
+    with snapshot(connection):
+        return {number for number in ids if connection.execute(given, (number, kind, time)).fetchone()}
 
 
 class _Labels:

@@ -62,8 +62,8 @@ class Performance:
 
     ``each`` has the values of a task's first measure, one per held-out picture or query, for paired tests. A measure
     that is not a mean has none. ``of_labels`` has, for every class, the share of its pictures that were recognised; for
-    every tag, the average precision of a search for it (NaN: no held-out picture has it). ``n_held_out`` has the number
-    of pictures that a task was measured on, ``n_suggested`` that of the tags that were suggested for them.
+    every tag, the average precision of a search for it (NaN: no held-out picture has it). ``held_out`` has the rows of
+    the pictures that a task was measured on; ``n_suggested`` tags were suggested for them.
     """
 
     method: str
@@ -72,8 +72,13 @@ class Performance:
     fit_seconds: float
     answer_seconds: float
     of_labels: dict[Task, Floats] = field(default_factory=dict)
-    n_held_out: dict[Task, int] = field(default_factory=dict)
+    held_out: dict[Task, NDArray[np.int64]] = field(default_factory=dict)
     n_suggested: int = 0
+
+    @property
+    def n_held_out(self) -> dict[Task, int]:
+        """The number of pictures that a task was measured on."""
+        return {task: len(rows) for task, rows in self.held_out.items()}
 
     def flat(self) -> dict[str, float]:
         """All measures by name."""
@@ -147,8 +152,9 @@ def measure_fitted(
     of_labels: dict[Task, Floats] = {}
     judged, of_words = None, None
     wanted = [task for task in tasks if method.does(task)]  # features of pictures that are not asked are not copied
-    classified = data.select(held_out[data.has_class[held_out]] if Task.CLASSIFY in wanted else held_out[:0])
-    tagged = data.select(held_out[data.measurable[held_out]] if {*wanted} - {Task.CLASSIFY} else held_out[:0])
+    of_classes = held_out[data.has_class[held_out]] if Task.CLASSIFY in wanted else held_out[:0]
+    of_tags = held_out[data.measurable[held_out]] if {*wanted} - {Task.CLASSIFY} else held_out[:0]
+    classified, tagged = data.select(of_classes), data.select(of_tags)
     for task in wanted:
         chosen = _of_task(task, measures)
         if not chosen or not len(classified if task is Task.CLASSIFY else tagged):
@@ -181,7 +187,7 @@ def measure_fitted(
         fit_seconds=fitted.seconds,
         answer_seconds=time.perf_counter() - started,
         of_labels=of_labels,
-        n_held_out={task: len(classified if task is Task.CLASSIFY else tagged) for task in values},
+        held_out={task: of_classes if task is Task.CLASSIFY else of_tags for task in values},
         n_suggested=0 if judged is None else int(judged.suggested.sum()),
     )
     return Measured(performance, estimator, data, judged, of_words)

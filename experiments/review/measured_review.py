@@ -1,0 +1,207 @@
+"""Simulated review with measuring questions: does the shown figure cover the truth, and what does it cost?
+
+Each run begins with some labels, asks questions as Teach does, and answers all by the truth. One question in five is a
+measuring question until the measuring sample has 60 pictures, then one in ten. After every ten answers the head learns
+again; its leave-one-out answers on the measuring sample are the shown figure. The truth is the share of right answers
+over all pictures: without its own label for a picture that has one. What was shown before this change, the
+leave-one-out answers on all labelled pictures, is compared.
+
+Starts: "few" labels at random; a "third" at random; a "biased" third: whole classes, or the pictures most like one.
+"labels" is the number of labels at which the mean accuracy over all pictures first reaches that which the queue without
+measuring questions has after 150 answers, divided by its own.
+
+Run: python experiments/review/measured_review.py --features FOLDER [--collection scenes8] [--runs 20]
+FOLDER has scenes_deep.npz, corel_deep.npz, postcards_deep.npz, flickr_deep.npz: the array "deep" and the "files".
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from visterm.collection.measuring import answered_start, stands_for_all
+from visterm.documents.figure import interval
+from visterm.review.asking import is_measuring_next
+from visterm.review.head import choose_questions, class_doubt, fit_classes, fit_tags, tag_doubt
+from visterm.subspace import reduced
+
+BATCH, ANSWERS = 10, 300
+STARTS = ("few", "third", "biased")
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was shown and true after some answers; ``shown`` is None before the sample has enough pictures."""
+
+    answers: int
+    before: float
+    shown: float | None
+    low: float
+    high: float
+    truth: float
+    pictures: int
+
+
+class Classes:
+    """Learning and asking for classes."""
+
+    def __init__(self, Z: np.ndarray, y: np.ndarray) -> None:
+        self.Z, self.y, self.n = Z, y, len(y)
+
+    def learn(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Whether each picture's class is right, without its own label; and the doubt."""
+        known, given = np.unique(self.y[rows], return_inverse=True)
+        head = fit_classes(self.Z, rows, given, len(known))
+        right = (known[head.p.argmax(axis=1)] == self.y).astype(float)
+        right[rows] = head.left_out.argmax(axis=1) == given
+        return right, class_doubt(head.p)
+
+    def few(self, rng: np.random.Generator) -> np.ndarray:
+        """A few pictures of at least two classes."""
+        n = max(8, 2 * min(25, len(np.unique(self.y))))
+        while True:
+            rows = rng.permutation(self.n)[:n]
+            if len(np.unique(self.y[rows])) > 1:
+                return rows
+
+    def biased(self, rng: np.random.Generator) -> np.ndarray:
+        """All pictures of some classes, up to a third of all."""
+        rows: list[int] = []
+        for label in rng.permutation(np.unique(self.y)):
+            rows += np.flatnonzero(self.y == label).tolist()
+            if len(rows) >= self.n / 3:
+                break
+        return np.array(rows)
+
+
+class Tags:
+    """Learning and asking for complete tags."""
+
+    def __init__(self, Z: np.ndarray, tags: np.ndarray) -> None:
+        self.Z, self.tags, self.n = Z, sparse.csr_array(tags.astype(np.float32)), len(tags)
+
+    def learn(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The tag accuracy of each picture, without its own tags; and the doubt."""
+        rows = np.sort(rows)
+        used = np.flatnonzero(np.bincount(self.tags[rows].indices, minlength=self.tags.shape[1]) >= 2)
+        head = fit_tags(self.Z, rows, self.tags[rows][:, used], 0.8)
+        p = head.p.copy()
+        p[rows] = head.left_out
+        right = np.zeros(self.n)
+        column = np.full(self.tags.shape[1], -1)
+        column[used] = np.arange(len(used))
+        for row in range(self.n):
+            own = self.tags.indices[self.tags.indptr[row] : self.tags.indptr[row + 1]]
+            best = np.argsort(-p[row], kind="stable")[: len(own)]
+            right[row] = np.isin(best, column[own]).sum() / len(own)
+        return right, tag_doubt(head.p)
+
+    def few(self, rng: np.random.Generator) -> np.ndarray:
+        """Thirty pictures."""
+        return rng.permutation(self.n)[:30]
+
+    def biased(self, rng: np.random.Generator) -> np.ndarray:
+        """The third of all pictures that look most like one."""
+        return np.argsort(-(self.Z[:, :-1] @ self.Z[rng.integers(self.n), :-1]), kind="stable")[: self.n // 3]
+
+
+def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool) -> list[Point]:
+    """One review of 300 answers; a point for each ten."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(task.n)  # what the content's hash does in a workspace
+    first = {"few": task.few, "biased": task.biased, "third": lambda r: r.permutation(task.n)[: task.n // 3]}[start](
+        rng
+    )
+    answered, asked = np.zeros(task.n, bool), np.zeros(task.n, bool)
+    answered[first] = True
+    points = []
+    for answers in range(0, min(ANSWERS, task.n - len(first) - BATCH) + 1, BATCH):
+        right, doubt = task.learn(np.flatnonzero(answered))
+        drawn = answered_start(order, answered)
+        shown, low, high = None, 0.0, 1.0
+        if stands_for_all(drawn, task.n, asked):
+            shown = float(right[drawn].mean())
+            low, high = interval(float(right[drawn].sum()), len(drawn))
+        points.append(Point(answers, right[answered].mean(), shown, low, high, right.mean(), len(drawn)))
+        open_ = np.flatnonzero(~answered)
+        waiting = iter(choose_questions(task.Z, open_, doubt[open_], BATCH, random_state=answers).tolist())
+        for _ in range(BATCH):
+            drawn = answered_start(order, answered)
+            if measuring and is_measuring_next(int(asked.sum()), answers + _, len(drawn)):
+                row = int(order[len(drawn)])
+                asked[row] = True
+            else:
+                row = next((each for each in waiting if not answered[each]), None)
+                if row is None:
+                    row = int(np.flatnonzero(~answered)[0])
+            answered[row] = True
+    return points
+
+
+def table(name: str, task: Classes | Tags, start: str, runs: int) -> str:
+    """A line of the table."""
+    ours = [run(task, start, seed, measuring=True) for seed in range(runs)]
+    plain = [run(task, start, seed, measuring=False) for seed in range(runs)]
+    points = [point for one in ours for point in one if point.shown is not None]
+    errors = np.array([point.shown - point.truth for point in points])
+    covered = np.array([point.low <= point.truth <= point.high for point in points])
+    last = [one[-1] for one in ours]
+    end = np.mean([p.low <= p.truth <= p.high for p in last if p.shown is not None])
+    before = 100 * np.array([p.before - p.truth for one in plain for p in one])
+    width = 100 * np.mean([p.high - p.low for p in last])
+    curve = {
+        k: np.mean([[p.truth for p in one] for one in runs_], axis=0) for k, runs_ in (("ours", ours), ("plain", plain))
+    }
+    half = min(15, len(curve["plain"]) - 1)
+    at = (
+        1 + int(np.argmax(curve["ours"] >= curve["plain"][half]))
+        if (curve["ours"] >= curve["plain"][half]).any()
+        else 0
+    )
+    reached = np.interp(curve["plain"][half], np.maximum.accumulate(curve["ours"]), np.arange(len(curve["ours"])))
+    needs = 100 * reached / half if at else np.nan
+    n = np.mean([p.pictures for p in last])
+    return (
+        f"| {name}, {start} | {100 * covered.mean():.0f} | {100 * end:.0f} | {100 * errors.mean():+.1f} | "
+        f"{before.mean():+.1f} | {n:.0f} | {width:.0f} | {needs:.0f} | {100 * curve['ours'][-1]:.1f} | {100 * curve['plain'][-1]:.1f} |"
+    )
+
+
+def load(name: str, folder: Path) -> Classes | Tags:
+    """A collection of the folder."""
+    file, what = name.split("-") if "-" in name else (name, "classes")
+    stored = np.load(folder / f"{file.removesuffix('8').removesuffix('5k')}_deep.npz", allow_pickle=False)
+    Z = reduced(stored["deep"])
+    if what == "tags":
+        return Tags(Z, stored["tags"])
+    files = [Path(each) for each in stored["files"]]
+    names = [f.stem[:-3] or "0" if name == "corel5k" else f.parent.name for f in files]
+    if "classes" in stored.files:
+        names = stored["classes"].tolist()
+    return Classes(Z, np.unique(names, return_inverse=True)[1])
+
+
+def main() -> None:
+    """Print a line for each collection and start."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--features", type=Path, required=True)
+    parser.add_argument("--collection", default="scenes8")
+    parser.add_argument("--runs", type=int, default=20)
+    options = parser.parse_args()
+    print(
+        "| | covered, all points | at the end | mean error | before | sample | interval | labels | accuracy | before |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        sep="\n",
+        flush=True,
+    )
+    task = load(options.collection, options.features)
+    for start in STARTS:
+        print(table(options.collection, task, start, options.runs), flush=True)
+
+
+if __name__ == "__main__":
+    main()
