@@ -45,6 +45,11 @@ class Point:
     truth: float
     pictures: int
 
+    @property
+    def covers(self) -> bool:
+        """Whether the truth is in the interval."""
+        return self.low <= self.truth <= self.high
+
 
 class Classes:
     """Learning and asking for classes."""
@@ -146,29 +151,20 @@ def table(name: str, task: Classes | Tags, start: str, runs: int) -> str:
     """A line of the table."""
     ours = [run(task, start, seed, measuring=True) for seed in range(runs)]
     plain = [run(task, start, seed, measuring=False) for seed in range(runs)]
-    points = [point for one in ours for point in one if point.shown is not None]
-    errors = np.array([point.shown - point.truth for point in points])
-    covered = np.array([point.low <= point.truth <= point.high for point in points])
+    shown = [point for one in ours for point in one if point.shown is not None]
     last = [one[-1] for one in ours]
-    end = np.mean([p.low <= p.truth <= p.high for p in last if p.shown is not None])
-    before = 100 * np.array([p.before - p.truth for one in plain for p in one])
-    width = 100 * np.mean([p.high - p.low for p in last])
-    curve = {
-        k: np.mean([[p.truth for p in one] for one in runs_], axis=0) for k, runs_ in (("ours", ours), ("plain", plain))
-    }
-    half = min(15, len(curve["plain"]) - 1)
-    at = (
-        1 + int(np.argmax(curve["ours"] >= curve["plain"][half]))
-        if (curve["ours"] >= curve["plain"][half]).any()
-        else 0
-    )
-    reached = np.interp(curve["plain"][half], np.maximum.accumulate(curve["ours"]), np.arange(len(curve["ours"])))
-    needs = 100 * reached / half if at else np.nan
-    n = np.mean([p.pictures for p in last])
-    return (
-        f"| {name}, {start} | {100 * covered.mean():.0f} | {100 * end:.0f} | {100 * errors.mean():+.1f} | "
-        f"{before.mean():+.1f} | {n:.0f} | {width:.0f} | {needs:.0f} | {100 * curve['ours'][-1]:.1f} | {100 * curve['plain'][-1]:.1f} |"
-    )
+    covered = 100 * np.mean([point.covers for point in shown])
+    at_end = 100 * np.mean([point.covers for point in last if point.shown is not None])
+    error = 100 * np.mean([point.shown - point.truth for point in shown])
+    before = 100 * np.mean([point.before - point.truth for one in plain for point in one])
+    width = 100 * np.mean([point.high - point.low for point in last])
+    now, then = (100 * np.mean([[point.truth for point in one] for one in each], axis=0) for each in (ours, plain))
+    half = min(15, len(then) - 1)
+    reached = np.interp(then[half], np.maximum.accumulate(now), np.arange(len(now)))
+    needs = f"{100 * reached / half:.0f}" if now.max() >= then[half] else "more than all"
+    n = np.mean([point.pictures for point in last])
+    figures = f"{covered:.0f} | {at_end:.0f} | {error:+.1f} | {before:+.1f} | {n:.0f} | {width:.0f}"
+    return f"| {name}, {start} | {figures} | {needs} | {now[half]:.1f} ({then[half]:.1f}) | {now[-1]:.1f} ({then[-1]:.1f}) |"
 
 
 def load(name: str, folder: Path) -> Classes | Tags:
@@ -192,12 +188,8 @@ def main() -> None:
     parser.add_argument("--collection", default="scenes8")
     parser.add_argument("--runs", type=int, default=20)
     options = parser.parse_args()
-    print(
-        "| | covered, all points | at the end | mean error | before | sample | interval | labels | accuracy | before |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-        sep="\n",
-        flush=True,
-    )
+    heads = "covered | at the end | mean error | before | sample | interval | labels | after 150 | after 300"
+    print(f"| | {heads} |", "|---" * 10 + "|", sep="\n", flush=True)
     task = load(options.collection, options.features)
     for start in STARTS:
         print(table(options.collection, task, start, options.runs), flush=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from visterm.documents.wording import counted, percent
@@ -65,14 +65,14 @@ class Figure:
 
     what: str
     model: str | None
-    value: float | None
-    low: float | None
-    high: float | None
-    pictures: int
-    basis: Basis | None
-    baseline: float | None
-    advice: str
-    words: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    pictures: int = 0
+    basis: Basis | None = None
+    baseline: float | None = None
+    advice: str = ""
+    words: str = ""
 
 
 def figure(
@@ -93,7 +93,7 @@ def figure(
     pictures = sum(each.measured for each in used)
     if pictures < LEAST or any(not each.measured for each in used):
         words = "too little is known to say how good it is" + (f": {advice}" if advice else "")
-        return Figure(what, model, None, None, None, pictures, None, baseline, advice, words)
+        return Figure(what, model, pictures=pictures, baseline=baseline, advice=advice, words=words)
     whole = sum(each.share for each in used)
     value = sum(each.share / whole * each.right / each.measured for each in used)
     n = 1 / sum((each.share / whole) ** 2 / each.measured for each in used)
@@ -102,7 +102,8 @@ def figure(
     if baseline is not None:
         words += f"; guessing: {percent(baseline)}" + (", so it is worse than guessing" if value < baseline else "")
     words += f"; {advice}" if advice else ""
-    return Figure(what, model, value, low, high, pictures, basis, baseline, advice, words)
+    known = Figure(what, model, value, low, high, pictures=pictures, basis=basis)
+    return replace(known, baseline=baseline, advice=advice, words=words)
 
 
 def _in_words(what: str, value: float, low: float, high: float, pictures: int, basis: Basis) -> str:

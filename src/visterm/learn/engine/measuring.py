@@ -152,9 +152,9 @@ def measure_fitted(
     of_labels: dict[Task, Floats] = {}
     judged, of_words = None, None
     wanted = [task for task in tasks if method.does(task)]  # features of pictures that are not asked are not copied
-    of_classes = held_out[data.has_class[held_out]] if Task.CLASSIFY in wanted else held_out[:0]
-    of_tags = held_out[data.measurable[held_out]] if {*wanted} - {Task.CLASSIFY} else held_out[:0]
-    classified, tagged = data.select(of_classes), data.select(of_tags)
+    rows = {task: held_out[(data.has_class if task is Task.CLASSIFY else data.measurable)[held_out]] for task in wanted}
+    classified = data.select(rows.get(Task.CLASSIFY, held_out[:0]))
+    tagged = data.select(rows.get(Task.ANNOTATE, rows.get(Task.RANK, held_out[:0])))
     for task in wanted:
         chosen = _of_task(task, measures)
         if not chosen or not len(classified if task is Task.CLASSIFY else tagged):
@@ -187,7 +187,7 @@ def measure_fitted(
         fit_seconds=fitted.seconds,
         answer_seconds=time.perf_counter() - started,
         of_labels=of_labels,
-        held_out={task: of_classes if task is Task.CLASSIFY else of_tags for task in values},
+        held_out={task: rows[task] for task in values},
         n_suggested=0 if judged is None else int(judged.suggested.sum()),
     )
     return Measured(performance, estimator, data, judged, of_words)
