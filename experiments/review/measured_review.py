@@ -164,7 +164,8 @@ def table(name: str, task: Classes | Tags, start: str, runs: int) -> str:
     needs = f"{100 * reached / half:.0f}" if now.max() >= then[half] else "more than all"
     n = np.mean([point.pictures for point in last])
     figures = f"{covered:.0f} | {at_end:.0f} | {error:+.1f} | {before:+.1f} | {n:.0f} | {width:.0f}"
-    return f"| {name}, {start} | {figures} | {needs} | {now[half]:.1f} ({then[half]:.1f}) | {now[-1]:.1f} ({then[-1]:.1f}) |"
+    accuracy = " | ".join(f"{now[at]:.1f} ({then[at]:.1f})" for at in (half, -1))
+    return f"| {name}, {start} | {figures} | {needs} | {accuracy} |"
 
 
 def load(name: str, folder: Path) -> Classes | Tags:

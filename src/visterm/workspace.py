@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from visterm import catalogue, collection, exchange, find, labels, learn, review, upkeep
 from visterm.collection.holdings import Holdings
 from visterm.collection.opened import Pictures
+
+if TYPE_CHECKING:
+    from visterm.catalogue.acts import AnsweredQueue
 
 
 class Workspace(Holdings):
@@ -40,32 +43,22 @@ class Workspace(Holdings):
         """Forget files, folders or pictures by content hash, with their labels; no file is touched."""
         return labels.adding.remove(self, [self.reference(name) for name in self._several(pictures)], dry_run=dry_run)
 
-    def label(
-        self,
-        pictures: Pictures,
-        *,
-        class_name: str | None = None,
-        tags: str | Sequence[str] = (),
-        no_tags: str | Sequence[str] = (),
-        clear: str | Sequence[str] = (),
-        accept: bool = False,
-        new: bool | Sequence[str] = False,
-    ) -> labels.Labelled:
-        """Note what a person says about pictures; it outranks imports and models."""
-        return labels.labelling.label(
-            self,
-            self._several(pictures),
-            class_name=class_name,
-            tags=_names(tags),
-            no_tags=_names(no_tags),
-            clear=_names(clear),
-            accept=accept,
-            new=new,
-        )
+    def label(self, pictures: Pictures, *, new: bool | Sequence[str] = False, **said: Any) -> labels.Labelled:
+        """Note what a person says about pictures; it outranks imports and models.
 
-    def decide(self, decisions: Sequence[labels.deciding.Decision]) -> labels.Labelled:
-        """Accept or reject any number of suggestions in one step."""
-        return labels.deciding.decide(self, decisions)
+        ``said`` are fields of :class:`~visterm.labels.statement.Statement`, such as ``tags="sea", complete=True``. A
+        name that looks like a slip is refused unless ``new`` is true or has it.
+        """
+        from visterm.labels.statement import Statement
+
+        said |= {name: _names(said[name]) for name in ("tags", "no_tags", "clear") if name in said}
+        return labels.labelling.label(self, self._several(pictures), Statement(**said), new=new)
+
+    def decide(
+        self, decisions: Sequence[labels.deciding.Decision], *, answering: AnsweredQueue | None = None
+    ) -> labels.Labelled:
+        """Accept or reject any number of suggestions in one step; ``answering`` names a queue of the review."""
+        return labels.deciding.decide(self, decisions, answering=answering)
 
     def vocabulary(self, *, captions: bool = False) -> labels.Vocabulary:
         """The classes and tags in use, the most used first."""

@@ -436,7 +436,7 @@ class TestWhole:
             catalogue.label(a, "class", "coast")
         raw = sqlite3.connect(file)
         raw.execute("INSERT INTO term VALUES (50, 'class', 'forest', 0)")
-        raw.execute("INSERT INTO label SELECT picture_id, 50, source_id, state, score, time, sequence FROM label")
+        raw.execute("INSERT INTO label SELECT picture_id, 50, source_id, state, score, time, sequence, act FROM label")
         raw.execute("UPDATE path SET picture_id = 99")
         raw.commit()
         raw.close()

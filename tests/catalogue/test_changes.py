@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from visterm.catalogue.acts import Act
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.pictures import Examined
 from visterm.catalogue.truth import Truth
@@ -49,6 +50,10 @@ def equal(a: Truth, b: Truth) -> bool:
         and a.tags.shape == b.tags.shape
         and np.array_equal(a.tags.toarray(), b.tags.toarray())
         and np.array_equal(a.rejected.toarray(), b.rejected.toarray())
+        and np.array_equal(a.named.toarray(), b.named.toarray())
+        and all(
+            np.array_equal(getattr(a, part), getattr(b, part)) for part in ("extent", "class_acts", "tag_acts", "loose")
+        )
     )
 
 
@@ -119,8 +124,9 @@ edits = st.lists(
         st.integers(1, N_PICTURES),
         st.sampled_from(["class", "tag"]),
         st.sampled_from(TAGS),
-        st.sampled_from(["accepted", "rejected", "removed"]),
+        st.sampled_from(["accepted", "rejected", "removed", "described", "cleared"]),
         st.sampled_from(["person", "import", "model m@1"]),
+        st.sampled_from(Act),
     ),
     max_size=12,
 )
@@ -141,11 +147,14 @@ def test_reading_some_labels_again_gives_what_reading_all_gives(filled, first, s
     with Catalogue.create(copy, root=filled.parent) as catalogue:
 
         def change(edits):
-            for picture, kind, name, state, source in edits:
-                if state == "removed":
-                    catalogue.unlabel(picture, kind, name, source=source)
+            for picture, kind, name, state, source, act in edits:
+                if state in ("removed", "cleared"):
+                    catalogue.unlabel(picture, kind, None if state == "cleared" else name, source=source)
+                elif state == "described":
+                    if source != "model m@1" and act in (Act.DESCRIBED, Act.ANSWERED, Act.MEASURED):
+                        catalogue.describe([picture], source=source, act=act)
                 else:
-                    catalogue.label(picture, kind, name, state=state, source=source)
+                    catalogue.write_labels([(picture, kind, name, state, None)], source=source, act=act)
 
         change(first)
         known, sequence = catalogue.truth(), catalogue.version()[1]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from visterm.catalogue.acts import Act
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.pictures import Examined
 from visterm.catalogue.records import IMPORT, Reading, Record, Region
@@ -150,9 +151,10 @@ def test_regions_are_withdrawn(catalogue):
 
 def test_labels_of_an_unknown_source_belong_to_the_one_that_says_them_again(catalogue):
     """Catalogues of earlier versions do not tell imports apart."""
-    for name in ("sea", "sky"):
-        catalogue.label(1, "tag", name, source=IMPORT)
-    catalogue.label(1, "class", "coast", source=IMPORT)
+    for kind, name in (("tag", "sea"), ("tag", "sky"), ("class", "coast")):
+        with catalogue.transaction():
+            catalogue.write_labels([(1, kind, name, "accepted", None)], source=IMPORT, act=Act.DESCRIBED)
+            catalogue.describe([1], source=IMPORT)
     read(catalogue, Record("a.jpg", "coast", ("sea",)))
     assert (tags(catalogue), len(catalogue.history.actions())) == (["sea", "sky"], 3)
     assert catalogue.counts().label_sources == {"import": 3}

@@ -53,3 +53,7 @@ class Act(IntEnum):
         if queue not in get_args(AnsweredQueue):
             raise UsageError(f"there is no queue {queue!r}: answers are to {', '.join(get_args(AnsweredQueue))}")
         return cls.MEASURED if queue == "measure" else cls.ANSWERED
+
+
+#: The words of all acts.
+WORDS = {int(act): act.word for act in Act}

@@ -22,14 +22,14 @@ from visterm.catalogue import (
     removals,
     schema,
     truth,
-    vocabulary,
 )
-from visterm.catalogue.database import Database
-from visterm.catalogue.history import History, said
-from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
+from visterm.catalogue.acts import TagsAre
+from visterm.catalogue.history import History
+from visterm.catalogue.labels import Kind
 from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictures
 from visterm.catalogue.places import Places, posix
 from visterm.catalogue.records import IMPORT, PERSON, Reading, Record, import_source
+from visterm.catalogue.sayings import Sayings
 from visterm.catalogue.truth import Truth
 from visterm.errors import InputError
 from visterm.language import check_language
@@ -40,7 +40,7 @@ BESIDE_PICTURES = ("xmp", "captions", "folders")
 LANGUAGE = "en"
 
 
-class Catalogue(Database):
+class Catalogue(Sayings):
     """The truth about a collection, in one SQLite file.
 
     ``file`` must exist; :meth:`create` makes it. Paths are stored in POSIX form, relative to ``root`` if inside it, so
@@ -211,14 +211,23 @@ class Catalogue(Database):
         """Size and modification time (ns) of every file that a person removed."""
         return self._read(removals.removed_files)
 
-    # Labels
+    # What label sources say; for what people say, see visterm.catalogue.sayings
 
-    def apply(self, records: Iterable[Record], *, base: Path, source: str = IMPORT, reading: Reading) -> None:
+    def apply(
+        self,
+        records: Iterable[Record],
+        *,
+        base: Path,
+        source: str = IMPORT,
+        reading: Reading,
+        tags_are: TagsAre | None = None,
+    ) -> None:
         """Write the labels of a label source; its paths are relative to ``base`` and may not leave it.
 
         This is one transaction. A row is skipped, with the reason in ``reading``, if it names no catalogued picture, or
         repeats or contradicts an earlier row. An import replaces what the same label file, or the same kind of metadata
-        of pictures below ``base``, said before: what it no longer says is withdrawn.
+        of pictures below ``base``, said before: what it no longer says is withdrawn. ``tags_are`` says whether the tags
+        of a row are all that its picture has; by default, it is as when the source was read last, at first complete.
         """
         base_text = posix(base)
         if source == IMPORT:
@@ -233,6 +242,7 @@ class Catalogue(Database):
                 holds=lambda picture: self._places.holds_all(base_text, picture),
                 identity=self.identity,
                 reading=reading,
+                tags_are=tags_are,
             ).apply(records)
 
     def is_source(self, file: Path) -> bool:
@@ -240,45 +250,10 @@ class Catalogue(Database):
         names = [import_source(f"{format} {self.stored_path(file)}") for format in ("table", "parquet")]
         return bool(self._read(log.Connection.value, "SELECT 1 FROM source WHERE name IN (?, ?)", *names))
 
-    def label(
-        self,
-        picture: Picture | int,
-        kind: Kind,
-        name: str,
-        *,
-        state: State = "accepted",
-        source: str = PERSON,
-        score: float | None = None,
-    ) -> None:
-        """Write one label; an accepted class replaces the class that the source accepted before."""
-        self.write_labels([(_id_of(picture), kind, name, state, score)], source=source)
-
-    def unlabel(self, picture: Picture | int, kind: Kind, name: str | None = None, *, source: str = PERSON) -> int:
-        """Remove what ``source`` says about one class or tag, or about all of a kind; returns how many labels.
-
-        The labels of other sources count again.
-        """
-        what, who = f"clear {kind if name is None else f'{kind} {name}'} of 1 picture", _who(source)
-        with self.transaction(what, who=who), self._label_changes.labels([_id_of(picture)], source):
-            return LabelWriter(self._connection, source, self._stamp()).remove(_id_of(picture), kind, name)
-
-    def write_labels(self, rows: Iterable[LabelRow], *, source: str) -> int:
-        """Write (picture id, kind, name, state, score) rows of one source; returns how many.
-
-        When a model writes, the labels of its other versions are removed.
-        """
-        rows = list(rows)
-        with (
-            self.transaction(said(rows), who=_who(source)),
-            self._label_changes.labels([row[0] for row in rows], source),
-            log.level(self._connection, log.Level.WORDS if rank_of(source)[0] else log.Level.NOTHING),
-        ):
-            return LabelWriter(self._connection, source, self._stamp()).put_all(rows)
-
-    def derive_tags(self, tokenizer: importing.Tokenizer) -> int:
+    def derive_tags(self, tokenizer: importing.Tokenizer, *, tags_are: TagsAre | None = None) -> int:
         """Give every captioned picture the tags that ``tokenizer`` finds in its caption; returns how many."""
         with self.transaction("make tags of captions", who=IMPORT):
-            return importing.derive_tags(self._connection, tokenizer, self._stamp())
+            return importing.derive_tags(self._connection, tokenizer, self._stamp(), tags_are)
 
     def captions(self) -> list[str]:
         """The captions of the pictures, in order of picture id."""
@@ -287,49 +262,6 @@ class Catalogue(Database):
     def labelled_before(self, ids: Iterable[int], kind: Kind, time: datetime) -> set[int]:
         """Those of the pictures that people or imports gave a class, or tags, before ``time``."""
         return self._read(truth.labelled_before, ids, kind, round(1e6 * time.timestamp()))
-
-    # Vocabulary: see visterm.catalogue.vocabulary for what each edit means
-
-    def vocabulary(self, kind: Kind) -> list[vocabulary.TermUse]:
-        """The classes or tags in use, the most used first."""
-        return self._read(vocabulary.uses, kind)
-
-    def is_known(self, kind: Kind, name: str) -> bool:
-        """Whether the class or tag is in use, was dropped, or is another name of one."""
-        return self._read(vocabulary.is_known, kind, name)
-
-    def dropped(self, kind: Kind) -> list[str]:
-        """The dropped classes or tags."""
-        return self._read(vocabulary.dropped, kind)
-
-    def aliases(self, kind: Kind) -> dict[str, str]:
-        """Old names that were renamed or merged, and the name that replaced each."""
-        return self._read(vocabulary.aliases, kind)
-
-    def rename(self, kind: Kind, old: str, new: str) -> None:
-        """Rename a class or tag."""
-        with self.transaction(f"rename {kind} {old} to {new}"):
-            vocabulary.rename(self._connection, kind, old, new)
-
-    def merge(self, kind: Kind, names: Iterable[str], into: str) -> None:
-        """Merge several classes or tags into one."""
-        names = list(names)
-        what = f"merge {kind} {', '.join(names)} into {into}"
-        with self.transaction(what), log.level(self._connection, log.Level.SUGGESTIONS):
-            vocabulary.merge(self._connection, kind, names, into)
-
-    def drop(self, kind: Kind, *names: str) -> None:
-        """Hide classes or tags until they are restored."""
-        with self.transaction(f"drop {kind} {', '.join(names)}"):
-            for name in names:
-                vocabulary.drop(self._connection, kind, name)
-
-    def restore(self, kind: Kind, *names: str) -> None:
-        """Undo drops, or make renamed or merged names separate names again."""
-        what = f"restore {kind} {', '.join(names)}"
-        with self.transaction(what), log.level(self._connection, log.Level.SUGGESTIONS):
-            for name in names:
-                vocabulary.restore(self._connection, kind, name)
 
     # The whole
 
@@ -394,12 +326,3 @@ class Catalogue(Database):
         if not ids:
             raise InputError(f"{reference}: no such picture in the catalogue")
         return ids[0]
-
-
-def _who(source: str) -> str:
-    """By whom an action is that writes labels of ``source``."""
-    return IMPORT if source.startswith(IMPORT) else PERSON
-
-
-def _id_of(picture: Picture | int) -> int:
-    return picture.id if isinstance(picture, Picture) else picture

@@ -22,7 +22,7 @@ _EFFECTIVE = """
     SELECT
         label.picture_id, label.term_id, term.kind, term.name,
         CASE source.rank WHEN 1 THEN 'import' ELSE source.name END AS source, source.rank,
-        label.state, label.score, label.time,
+        label.state, label.score, label.time, label.act,
         max((source.rank << 60) + (label.sequence << 24) + source.id) AS precedence
     FROM label
     JOIN source ON source.id = label.source_id

@@ -50,6 +50,10 @@ _IMPOSSIBLE = (
                WHEN name GLOB 'model ?*@[0-9]*' THEN 0 ELSE 9 END""",
     ),
     (
+        "descriptions by models",
+        "SELECT count(*) FROM described JOIN source ON source.id = source_id WHERE rank = 0",
+    ),
+    (
         "empty names",
         "SELECT (SELECT count(*) FROM term WHERE name = '') + (SELECT count(*) FROM alias WHERE name = '')",
     ),

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from visterm.catalogue import log, undoing
+from visterm.catalogue.acts import WORDS
 from visterm.catalogue.labels import LabelRow
 from visterm.catalogue.pictures import iso_time
 from visterm.catalogue.schema import snapshot
@@ -25,7 +26,9 @@ _MAX_NAMES = 5
 class Change:
     """One thing that an action changed: ``kind`` says what, ``before`` and ``after`` what it was; None is absent.
 
-    ``kind`` is ``class``, ``tag``, ``region``, ``caption``, ``picture``, ``file``, ``vocabulary`` or ``other name``.
+    ``kind`` is ``class``, ``tag``, ``all tags``, ``region``, ``caption``, ``picture``, ``file``, ``vocabulary`` or
+    ``other name``. With ``all tags``, a source says that its tags of the picture are all, and by which act; the act of
+    a label is told where nothing else of it changed.
     ``picture`` is the path of the picture, or its content hash if it has no file.
     """
 
@@ -42,7 +45,7 @@ class Action:
 
     ``redoable`` actions are undone and can be redone. ``changes`` are the first ones; in the history of one picture,
     those of this picture. ``n_changes`` counts all labels, captions, regions, pictures and files that are changed, but
-    not the entries of the vocabulary that come with them.
+    not what comes with them: entries of the vocabulary, and that the tags of a picture are all.
     """
 
     id: int
@@ -151,7 +154,7 @@ class _Words:
         self._connection = connection
 
     def n_changes(self, first: int, last: int) -> int:
-        counted = "id BETWEEN ? AND ? AND kind NOT IN ('term', 'alias', 'suggestion')"
+        counted = "id BETWEEN ? AND ? AND kind NOT IN ('term', 'alias', 'suggestion', 'described')"
         return int(self._connection.value(f"SELECT count(*) FROM change WHERE {counted}", first, last))  # noqa: S608
 
     def changes(self, first: int, last: int, picture: int | None) -> Iterable[Change]:
@@ -172,7 +175,11 @@ class _Words:
 
         if kind == "label":
             of, name = self._terms.get(row[1], ("label", None))
+            if before and after and before[3] == after[3] and before[7] != after[7]:
+                return Change(of, name, place, *both(lambda values: f"{values[3]} ({WORDS.get(values[7])})"))
             return Change(of, name, place, *both(lambda values: str(values[3])))
+        if kind == "described":
+            return Change("all tags", None, place, *both(lambda values: WORDS.get(values[2])))
         if kind == "region":
             return Change(
                 "region", self._terms.get(row[2], ("", None))[1], place, *both(lambda values: str(values[4:]))

@@ -138,6 +138,7 @@ def separate(connection: Connection, picture: int, now: int) -> int:
     if other is not None:
         give_labels(connection, picture, other)
         connection.execute("DELETE FROM label WHERE picture_id = ?", (picture,))
+        connection.execute("DELETE FROM described WHERE picture_id = ?", (picture,))
         connection.execute("DELETE FROM region WHERE picture_id = ?", (picture,))
         connection.execute(
             "UPDATE picture SET caption = NULL, caption_source = NULL, split = NULL WHERE id = ?", (picture,)
@@ -186,12 +187,16 @@ def go_back(connection: Connection, picture: int, sha256: str) -> None:
 def give_labels(connection: Connection, giver: int, taker: int) -> None:
     """Copy what people and imports say of one picture to another, where they have not said it of that one."""
     connection.execute(
-        """INSERT OR IGNORE INTO label SELECT ?2, term_id, source_id, state, score, time, sequence FROM label AS given
+        """INSERT OR IGNORE INTO label
+           SELECT ?2, term_id, source_id, state, score, time, sequence, act FROM label AS given
            WHERE picture_id = ?1 AND source_id IN (SELECT id FROM source WHERE rank > 0) AND NOT (
                state = 'accepted' AND (SELECT kind FROM term WHERE id = given.term_id) = 'class' AND EXISTS (
                    SELECT 1 FROM label JOIN term ON term.id = term_id
                    WHERE picture_id = ?2 AND source_id = given.source_id AND kind = 'class' AND state = 'accepted'))""",
         (giver, taker),
+    )
+    connection.execute(
+        "INSERT OR IGNORE INTO described SELECT ?2, source_id, act FROM described WHERE picture_id = ?1", (giver, taker)
     )
     connection.execute(
         """INSERT INTO region (picture_id, term_id, source_id, left, top, right, bottom)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from visterm.catalogue import log
+from visterm.catalogue.acts import Act, TagsAre
 from visterm.catalogue.labels import LabelWriter, clean_name, find_term
 from visterm.catalogue.records import IMPORT, Reading, Record, Region, import_source
 from visterm.errors import InputError
@@ -33,6 +34,7 @@ class RecordWriter:
     Several rows about one picture are combined: tags and regions are united, and captions become lines of one caption.
     A row that repeats an earlier one, or contradicts its class or split, is skipped with the reason. ``holds`` says
     whether all files of a picture are here and belong to what the source is about; otherwise nothing is withdrawn.
+    The rows of a picture together describe it if one of them gives tags and ``tags_are`` complete.
     """
 
     def __init__(
@@ -45,10 +47,11 @@ class RecordWriter:
         holds: Callable[[int], bool],
         identity: str,
         reading: Reading,
+        tags_are: TagsAre | None = None,
     ) -> None:
         self._connection, self._reading, self._find_picture = connection, reading, find_picture
         self._identity = identity
-        self._labels = LabelWriter(connection, source, time)
+        self._labels = LabelWriter(connection, source, time, _act_of(connection, source, tags_are))
         self._earlier = Statements(connection, self._labels.source_id, holds)
         self._n_own_skips = 0
         self._rows: set[int] = set()  # hashes: a set of the records themselves would hold the whole source
@@ -105,6 +108,9 @@ class RecordWriter:
         for tag in record.tags:
             with self._skipping(record):
                 self._labels.put(picture, "tag", tag)
+        if record.tags and self._labels.act is Act.DESCRIBED:
+            self._earlier.describe(picture)
+            self._labels.describe([picture])
         if record.caption is not None and record.caption.strip():
             with self._skipping(record):
                 self._caption(picture, _clean_caption(record.caption))
@@ -207,6 +213,7 @@ class Statements:
         self._named: set[int] = set()
         self._partly: set[int] = set()
         self._outlined = set(connection.values("SELECT DISTINCT picture_id FROM region WHERE source_id = ?", source))
+        self._described = set(connection.values("SELECT picture_id FROM described WHERE source_id = ?", source))
 
     def name(self, picture: int | None, *, whole: bool) -> None:
         """The source names the picture, unless it was removed; ``whole`` if all that it says of it could be read."""
@@ -243,12 +250,22 @@ class Statements:
                     (self._source, picture, self._nameless),
                 )
 
+    def describe(self, picture: int) -> None:
+        """The source still says which tags are all that the picture has."""
+        self._described.discard(picture)
+        if self._nameless is not None:
+            with log.level(self._connection, log.Level.NOTHING):
+                self._connection.execute(
+                    "UPDATE OR IGNORE described SET source_id = ? WHERE picture_id = ? AND source_id = ?",
+                    (self._source, picture, self._nameless),
+                )
+
     def withdraw(self, *, unnamed: bool) -> int:
         """Delete what the source has not said again; of pictures that it did not name only if ``unnamed``.
 
         Returns how many labels were deleted.
         """
-        gone = {picture for picture, _ in self._unsaid} | self._outlined
+        gone = {picture for picture, _ in self._unsaid} | self._outlined | self._described
         gone = {picture for picture in gone - self._partly if unnamed or picture in self._named}
         gone = {picture for picture in gone if self._holds(picture)}
         unsaid = [(*label, self._source) for label in sorted(self._unsaid) if label[0] in gone]
@@ -257,16 +274,38 @@ class Statements:
             "DELETE FROM region WHERE picture_id = ? AND source_id = ?",
             [(picture, self._source) for picture in sorted(self._outlined & gone)],
         )
+        self._connection.executemany(
+            "DELETE FROM described WHERE picture_id = ? AND source_id = ?",
+            [(picture, self._source) for picture in sorted(self._described & gone)],
+        )
         return len(unsaid)
 
 
-def derive_tags(connection: log.Connection, tokenizer: Tokenizer, time: int) -> int:
+def derive_tags(connection: log.Connection, tokenizer: Tokenizer, time: int, tags_are: TagsAre | None) -> int:
     """Write the tags that ``tokenizer`` finds in captions, as imported tags, within the caller's transaction."""
     tags = tokenizer.tags(read_captions(connection))
     ids = connection.values("SELECT id FROM picture WHERE caption IS NOT NULL ORDER BY id")
-    return LabelWriter(connection, import_source("captions"), time).put_all(
+    source = import_source("captions")
+    writer = LabelWriter(connection, source, time, _act_of(connection, source, tags_are))
+    n_tags = writer.put_all(
         (picture, "tag", tag, "accepted", None) for picture, names in zip(ids, tags, strict=True) for tag in names
     )
+    tagged = [picture for picture, names in zip(ids, tags, strict=True) if names]
+    if writer.act is Act.DESCRIBED:
+        writer.describe(tagged)
+    else:
+        for picture in tagged:
+            writer.withdraw_description(picture)
+    return n_tags
+
+
+def _act_of(connection: log.Connection, source: str, tags_are: TagsAre | None) -> Act:
+    """The act by which a label source gives tags; if nobody says it, that of the last time."""
+    if tags_are is None:
+        partly = """SELECT 1 FROM label JOIN source ON source.id = source_id JOIN term ON term.id = term_id
+                    WHERE source.name = ? AND kind = 'tag' AND act = ? LIMIT 1"""
+        tags_are = "partial" if connection.value(partly, source, int(Act.SAID)) else "complete"
+    return Act.DESCRIBED if tags_are == "complete" else Act.SAID
 
 
 def read_captions(connection: log.Connection) -> list[str]:

@@ -5,6 +5,9 @@ the *effective* label, is that of the highest-ranking source: a person, then an 
 newest. Each origin of imports, such as a label file, is a source of its own: what it says replaces what it said before.
 A source accepts at most one class per picture: accepting another one removes the first. Only one version of a
 model counts at a time: when one writes, the labels of all other versions of that model are removed.
+
+Each label has the act by which it was given (:class:`~visterm.catalogue.acts.Act`). A source may also say that its tags
+of a picture are all there are: the picture is *described* by it, also if it names no tag.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Literal
 
+from visterm.catalogue.acts import Act
 from visterm.catalogue.log import Connection
 from visterm.catalogue.records import IMPORT, PERSON, import_source
 from visterm.errors import InputError
@@ -31,6 +35,8 @@ MAX_NAME = 1000
 _MODEL = re.compile(r"model (?P<name>\S(?:.*\S)?)@\d+")
 _RANKS = {PERSON: 2, IMPORT: 1}
 _BATCH = 5000
+#: Acts that say more than the one by which a person gave the same label before.
+_TELLING = (Act.DESCRIBED, Act.MEASURED)
 
 
 def rank_of(source: str) -> tuple[int, str | None]:
@@ -106,17 +112,18 @@ class LabelWriter:
     """Writes the labels of one source, within the caller's transaction.
 
     A label of a dropped term is stored but hidden until the term is restored. For a person it is an error instead.
-    ``n_changed`` counts the labels that were written and not there before.
+    ``act`` is the act by which the labels are given. ``n_changed`` counts the labels that were written and not there
+    before.
     """
 
-    def __init__(self, connection: Connection, source: str, time: int) -> None:
+    def __init__(self, connection: Connection, source: str, time: int, act: Act = Act.SAID) -> None:
         self.rank, model = rank_of(source)
         self.source_id = source_id(connection, source)
-        self._connection, self._time = connection, time
+        self._connection, self._time, self.act = connection, time, act
         self._sequence: int = connection.value("SELECT number + 1 FROM sequence")
         self.n_changed = 0
         self._terms: dict[tuple[str, str], tuple[int, bool]] = {}
-        self._pending: list[tuple[int, int, int, str, float | None, int, int]] = []
+        self._pending: list[tuple[int, int, int, str, float | None, int, int, int]] = []
         if model is not None:
             connection.execute(
                 "DELETE FROM label WHERE source_id IN (SELECT id FROM source WHERE model = ? AND id != ?)",
@@ -144,7 +151,7 @@ class LabelWriter:
         term_id = self.term(kind, name)
         # int() and float(): SQLite does not know NumPy's scalars
         exact = None if score is None else float(score)
-        row = (int(picture_id), term_id, self.source_id, state, exact, self._time, self._sequence)
+        row = (int(picture_id), term_id, self.source_id, state, exact, self._time, self._sequence, int(self.act))
         self._pending.append(row)
         if kind == "class" and state == "accepted":
             self.flush()
@@ -170,23 +177,55 @@ class LabelWriter:
         term = None if name is None else find_term(self._connection, kind, clean_name(name))
         if name is not None and term is None:
             return 0
+        if (kind, name) == ("tag", None):
+            self.withdraw_description(picture_id)
         return self._connection.execute(
             """DELETE FROM label WHERE picture_id = ?1 AND source_id = ?2 AND (?3 IS NULL OR term_id = ?3)
                AND (SELECT kind FROM term WHERE id = term_id) = ?4""",
             (int(picture_id), self.source_id, None if term is None else term[0], kind),
         ).rowcount
 
+    def describe(self, pictures: Iterable[int]) -> int:
+        """This source's tags of ``pictures`` are all; returns how many of them it did not describe before.
+
+        An answer to a question that a queue chose by doubt does not replace what was said without one.
+        """
+        known = "SELECT 1 FROM described WHERE picture_id = ? AND source_id = ?"
+        ids = list(dict.fromkeys(map(int, pictures)))
+        n_new = sum(self._connection.value(known, picture, self.source_id) is None for picture in ids)
+        self._connection.executemany(
+            """INSERT INTO described VALUES (?1, ?2, ?3) ON CONFLICT (picture_id, source_id) DO UPDATE
+               SET act = excluded.act WHERE act != excluded.act AND excluded.act != ?4""",
+            [(picture, self.source_id, int(self.act), int(Act.ANSWERED)) for picture in ids],
+        )
+        return n_new
+
+    def withdraw_description(self, picture: int) -> int:
+        """This source's tags of a picture are no longer all; returns 1 if they were."""
+        return self._connection.execute(
+            "DELETE FROM described WHERE picture_id = ? AND source_id = ?", (int(picture), self.source_id)
+        ).rowcount
+
     def flush(self) -> None:
-        """Write the pending labels. A repeated label of a person or import keeps its time; a model's gets a new one."""
+        """Write the pending labels. A repeated label of a person or import keeps its time; a model's gets a new one.
+
+        The act of a repeated label is the last one of an import, and the one that tells most of a person.
+        """
         try:
             self.n_changed += self._connection.executemany(
-                """INSERT INTO label VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (picture_id, term_id, source_id) DO UPDATE
-                   SET (state, score, time, sequence) =
-                       (excluded.state, excluded.score, excluded.time, excluded.sequence)
+                """INSERT INTO label VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                   ON CONFLICT (picture_id, term_id, source_id) DO UPDATE
+                   SET (state, score, time, sequence, act) =
+                       (excluded.state, excluded.score, excluded.time, excluded.sequence, excluded.act)
                    WHERE state IS NOT excluded.state OR score IS NOT excluded.score
                    OR (SELECT rank FROM source WHERE id = excluded.source_id) = 0""",
                 self._pending,
             ).rowcount
+            if self.rank == _RANKS[IMPORT] or self.act in _TELLING:
+                self._connection.executemany(
+                    "UPDATE label SET act = ?4 WHERE picture_id = ?1 AND term_id = ?2 AND source_id = ?3 AND act != ?4",
+                    [(*row[:3], row[-1]) for row in self._pending],
+                )
         except sqlite3.IntegrityError as error:
             known, ids = "SELECT 1 FROM picture WHERE id = ?", (row[0] for row in self._pending)
             unknown = next((number for number in ids if self._connection.value(known, number) is None), None)

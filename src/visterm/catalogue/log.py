@@ -135,7 +135,7 @@ _SAID = ("split", "caption", "caption_source")
 _LABEL = _Logged(
     "label",
     ("picture_id", "term_id", "source_id"),
-    ("state", "score", "time", "sequence"),
+    ("state", "score", "time", "sequence", "act"),
     picture="picture_id",
     reals=("score",),
     rank="> 0",
@@ -145,6 +145,7 @@ _LOGGED = (
     _LABEL,
     # names no picture: a suggestion is no part of a picture's history, and does not keep the record of a lost picture
     replace(_LABEL, kind="suggestion", table="label", level=Level.SUGGESTIONS, picture=None, rank="= 0"),
+    _Logged("described", ("picture_id", "source_id"), ("act",), picture="picture_id"),
     _Logged(
         "region", ("id",), ("picture_id", "term_id", "source_id", *_BOX), picture="picture_id", reals=_BOX, rank="> 0"
     ),

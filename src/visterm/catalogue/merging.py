@@ -16,17 +16,18 @@ from visterm.catalogue.log import Connection, still_suggested
 
 #: The picture and the source of a label.
 Place = tuple[int, int]
-#: State, score, time and sequence of a label.
-Value = tuple[str, float | None, int, int]
+#: State, score, time, sequence and act of a label.
+Value = tuple[str, float | None, int, int, int]
 _STRENGTH = ("suggested", "rejected", "accepted")
 
 
 def merge_term(connection: Connection, term: int, target: int) -> None:
     """Give the labels, regions and other names of ``term`` to ``target``, and make it another name of that."""
     connection.execute(
-        """INSERT INTO label SELECT picture_id, ?, source_id, state, score, time, sequence FROM label
+        """INSERT INTO label SELECT picture_id, ?, source_id, state, score, time, sequence, act FROM label
            WHERE term_id = ? ON CONFLICT (picture_id, term_id, source_id) DO UPDATE
-           SET state = excluded.state, score = excluded.score, time = excluded.time, sequence = excluded.sequence
+           SET (state, score, time, sequence, act) =
+               (excluded.state, excluded.score, excluded.time, excluded.sequence, excluded.act)
            WHERE (CASE excluded.state WHEN 'accepted' THEN 2 WHEN 'rejected' THEN 1 ELSE 0 END,
                   coalesce(excluded.score, 0))
                > (CASE state WHEN 'accepted' THEN 2 WHEN 'rejected' THEN 1 ELSE 0 END, coalesce(score, 0))""",
@@ -110,11 +111,11 @@ def unmerge(connection: Connection, kind: str, name: str, holder: int) -> None:
             connection.execute("UPDATE alias SET term_id = ? WHERE kind = ? AND name = ?", (step.term, *after[:2]))
     _take_back(connection, steps, step, holder)
     connection.executemany(
-        """INSERT OR IGNORE INTO label (picture_id, term_id, source_id, state, score, time, sequence)
-           SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM picture WHERE id = ?1) AND NOT (
+        """INSERT OR IGNORE INTO label (picture_id, term_id, source_id, state, score, time, sequence, act)
+           SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE EXISTS (SELECT 1 FROM picture WHERE id = ?1) AND NOT (
                ?4 = 'accepted' AND EXISTS (
                    SELECT 1 FROM label JOIN term ON term.id = term_id
-                   WHERE picture_id = ?1 AND source_id = ?3 AND state = 'accepted' AND kind = 'class' AND ?8 = 'class'))
+                   WHERE picture_id = ?1 AND source_id = ?3 AND state = 'accepted' AND kind = 'class' AND ?9 = 'class'))
         """,
         returning,
     )
@@ -157,12 +158,12 @@ def _take_back(connection: Connection, steps: dict[str, _Step], step: _Step, hol
         best = max(filter(None, left), key=_strength, default=None)
         picture, source = place
         at = "picture_id = ? AND term_id = ? AND source_id = ? AND (state, time, sequence) = (?, ?, ?)"
-        here = (picture, holder, source, value[0], *value[2:])
+        here = (picture, holder, source, value[0], *value[2:4])
         if best is None or not _may_return(connection, picture, source):
             connection.execute(f"DELETE FROM label WHERE {at}", here)  # noqa: S608 - constants
         elif best != value:
             connection.execute(
-                f"UPDATE label SET (state, score, time, sequence) = (?, ?, ?, ?) WHERE {at}",  # noqa: S608 - constants
+                f"UPDATE label SET (state, score, time, sequence, act) = (?, ?, ?, ?, ?) WHERE {at}",  # noqa: S608 - constants
                 (*best, *here),
             )
 
@@ -172,7 +173,7 @@ def _showed_later(connection: Connection, step: _Step, place: Place, value: Valu
     shown = """SELECT 1 FROM change JOIN action ON change.id BETWEEN first AND last WHERE change.id > ? AND NOT undone
                AND what LIKE 'restore %' AND picture_id = ? AND before IS NOT NULL AND json_extract(after, '$[2]') = ?
                AND json_extract(after, '$[5]') = ? AND json_extract(after, '$[6]') = ?"""
-    return bool(connection.value(shown, step.end, *place, *value[2:]))
+    return bool(connection.value(shown, step.end, *place, *value[2:4]))
 
 
 def _strength(value: Value) -> tuple[int, float]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from visterm.catalogue.records import Region
+from visterm.catalogue.acts import WORDS, Act
+from visterm.catalogue.records import IMPORT, Region
 from visterm.catalogue.schema import snapshot
 
 #: Pictures read at once: a compromise between few queries and little memory.
@@ -20,7 +21,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Label:
     """A class or tag of a picture: its source, its state (``accepted``, ``rejected`` or ``suggested``), and its time.
 
-    ``time`` is in UTC and ISO format.
+    ``time`` is in UTC and ISO format. ``act`` says how it was given: ``said``, ``described``, ``answered``,
+    ``measured`` or ``accepted`` (:class:`~visterm.catalogue.acts.Act`).
     """
 
     name: str
@@ -28,6 +30,7 @@ class Label:
     state: str
     score: float | None
     time: str
+    act: str = Act.SAID.word
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,8 @@ class Picture:
 
     ``paths`` are in POSIX form, relative to the collection's root if inside it; files that are gone come last. A
     picture is ``missing`` if all its files are gone. ``class_label`` is the accepted class. ``classes`` are all class
-    labels (also suggested and rejected), ``tags`` all tag labels, both sorted by name.
+    labels (also suggested and rejected), ``tags`` all tag labels, both sorted by name. ``described`` is the
+    highest-ranking source that says that its tags of the picture are all; None if nobody says so.
     """
 
     id: int
@@ -55,6 +59,7 @@ class Picture:
     tags: tuple[Label, ...]
     regions: tuple[Region, ...]
     missing: bool
+    described: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,21 +115,14 @@ def _read_block(connection: sqlite3.Connection, first: int, last: int, state: st
         paths[picture_id].append(path)
         if not missing:
             present.add(picture_id)
-    classes: defaultdict[int, list[tuple[int, Label]]] = defaultdict(list)
-    tags: defaultdict[int, list[Label]] = defaultdict(list)
-    times: dict[int, str] = {}  # labels written together share a time
-    for picture_id, kind, precedence, name, source, judgement, score, time in connection.execute(
-        """SELECT picture_id, kind, precedence, name, source, state, score, time FROM effective
-           WHERE picture_id BETWEEN ? AND ? ORDER BY name""",
-        span,
-    ):
-        if time not in times:
-            times[time] = iso_time(time)
-        label = Label(name, source, judgement, score, times[time])
-        if kind == "class":
-            classes[picture_id].append((precedence, label))
-        else:
-            tags[picture_id].append(label)
+    classes, tags = _read_labels(connection, span)
+    described: dict[int, str] = dict(
+        connection.execute(
+            """SELECT picture_id, CASE rank WHEN 1 THEN ? ELSE name END FROM described
+               JOIN source ON source.id = source_id WHERE picture_id BETWEEN ? AND ? ORDER BY rank""",
+            (IMPORT, *span),
+        ).fetchall()
+    )
     regions: defaultdict[int, list[Region]] = defaultdict(list)
     for picture_id, *region in connection.execute(
         """SELECT picture_id, name, left, top, right, bottom FROM region JOIN term ON term.id = term_id
@@ -155,9 +153,32 @@ def _read_block(connection: sqlite3.Connection, first: int, last: int, state: st
             tags=tuple(tags[picture_id]),
             regions=tuple(regions[picture_id]),
             missing=picture_id not in present,
+            described=described.get(picture_id),
         )
         for picture_id, sha256, size, width, height, orientation, readable, reason, split, caption in rows
     ]
+
+
+def _read_labels(
+    connection: sqlite3.Connection, span: tuple[int, int]
+) -> tuple[defaultdict[int, list[tuple[int, Label]]], defaultdict[int, list[Label]]]:
+    """The classes of the pictures with ids ``span``, each with its precedence, and their tags."""
+    classes: defaultdict[int, list[tuple[int, Label]]] = defaultdict(list)
+    tags: defaultdict[int, list[Label]] = defaultdict(list)
+    times: dict[int, str] = {}  # labels written together share a time
+    for picture_id, kind, precedence, name, source, state, score, time, act in connection.execute(
+        """SELECT picture_id, kind, precedence, name, source, state, score, time, act FROM effective
+           WHERE picture_id BETWEEN ? AND ? ORDER BY name""",
+        span,
+    ):
+        if time not in times:
+            times[time] = iso_time(time)
+        label = Label(name, source, state, score, times[time], WORDS[act])
+        if kind == "class":
+            classes[picture_id].append((precedence, label))
+        else:
+            tags[picture_id].append(label)
+    return classes, tags
 
 
 def iso_time(microseconds: int) -> str:

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from visterm.catalogue.acts import Act, Extent
+from visterm.catalogue.labels import rank_of
+from visterm.catalogue.records import PERSON
 from visterm.catalogue.schema import snapshot
 
 if TYPE_CHECKING:
@@ -24,6 +27,11 @@ class Truth:
     import rejected. ``paths`` has None for a picture whose files are missing; ``copies`` has the other paths of a
     picture that is stored more than once, by row; ``denied_classes`` has the classes that someone said a picture does
     not have, by row.
+
+    ``extent`` (n_pictures,) says how much of the tags is written (:class:`~visterm.catalogue.acts.Extent`); ``named``
+    are those of ``tags`` that a complete description names. ``class_acts`` and ``tag_acts`` (n_pictures,) say by which
+    :class:`~visterm.catalogue.acts.Act` a picture got its class and its tags: that of the description, else an answer
+    to a question that a queue chose by doubt, else to a measuring question.
     """
 
     ids: NDArray[np.int64]
@@ -37,24 +45,20 @@ class Truth:
     splits: list[str | None]
     captions: list[str | None]
     denied_classes: dict[int, frozenset[str]]
+    extent: NDArray[np.int8]
+    class_acts: NDArray[np.int8]
+    tag_acts: NDArray[np.int8]
+    named: csr_array
 
     def __len__(self) -> int:
         return len(self.sha256)
 
     @property
-    def extent(self) -> NDArray[np.int8]:
-        """How much of its tags is written of each picture."""
-        return (self.tags.indptr[1:] > self.tags.indptr[:-1]).astype("i1")
-
-    @property
-    def class_acts(self) -> NDArray[np.int8]:
-        """By which act each picture has its class."""
-        return (self.ids * 0).astype("i1")
-
-    @property
-    def tag_acts(self) -> NDArray[np.int8]:
-        """By which act each picture has its tags."""
-        return (self.ids * 0).astype("i1")
+    def loose(self) -> NDArray[np.bool_]:
+        """(n_tags,) tags that pictures have and no complete description names."""
+        n_tags = len(self.tag_names)
+        has, is_named = (_used(matrix, n_tags) for matrix in (self.tags, self.named))
+        return has & ~is_named
 
 
 def read_truth(connection: sqlite3.Connection) -> Truth:
@@ -78,6 +82,7 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
             captions.append(caption)
         copies = _copies(connection, ids)
         labels = _Labels(np.array(ids, dtype=np.int64))
+        labels.describe(connection.execute(f"{_DESCRIBED} ORDER BY rank"))
         labels.read(connection.execute(_SAID))
     tag_names = labels.names()
     return Truth(
@@ -92,6 +97,10 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
         splits=splits,
         captions=captions,
         denied_classes=labels.denied_classes(),
+        extent=labels.extent,
+        class_acts=labels.class_acts,
+        tag_acts=labels.tag_acts(),
+        named=labels.named.matrix(tag_names, len(ids)),
     )
 
 
@@ -115,6 +124,7 @@ def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int])
     labels = _Labels(changed)
     with snapshot(connection):
         for number in changed.tolist():
+            labels.describe(connection.execute(f"{_DESCRIBED} WHERE picture_id = ? ORDER BY rank", (number,)))
             labels.read(connection.execute(f"{_SAID} AND picture_id = ?", (number,)))
     tag_names = sorted({*known.tag_names, *labels.names()})
     classes = list(known.classes)
@@ -122,17 +132,34 @@ def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int])
         classes[row] = name
     tags = _with_rows(known.tags, known.tag_names, tag_names, rows, labels.accepted)
     rejected = _with_rows(known.rejected, known.tag_names, tag_names, rows, labels.rejected)
-    used = np.bincount(np.concatenate([tags.indices, rejected.indices]), minlength=len(tag_names)) > 0
+    named = _with_rows(known.named, known.tag_names, tag_names, rows, labels.named)
+    used = _used(tags, len(tag_names)) | _used(rejected, len(tag_names))
     if not used.all():  # a tag has lost its last picture
-        tags, rejected = tags[:, used], rejected[:, used]
+        tags, rejected, named = tags[:, used], rejected[:, used], named[:, used]
         tag_names = [name for name, is_used in zip(tag_names, used.tolist(), strict=True) if is_used]
     denied = {row: names for row, names in known.denied_classes.items() if row not in set(rows.tolist())}
     denied |= {int(rows[place]): names for place, names in labels.denied_classes().items()}
-    return replace(known, classes=classes, tags=tags, rejected=rejected, tag_names=tag_names, denied_classes=denied)
+    extent, class_acts, tag_acts = known.extent.copy(), known.class_acts.copy(), known.tag_acts.copy()
+    extent[rows], class_acts[rows], tag_acts[rows] = labels.extent, labels.class_acts, labels.tag_acts()
+    return replace(
+        known,
+        classes=classes,
+        tags=tags,
+        rejected=rejected,
+        tag_names=tag_names,
+        denied_classes=denied,
+        extent=extent,
+        class_acts=class_acts,
+        tag_acts=tag_acts,
+        named=named,
+    )
 
 
+_PERSON = rank_of(PERSON)[0]
 #: The labels of people and imports, without suggestions.
-_SAID = "SELECT picture_id, kind, name, state, precedence FROM effective WHERE rank > 0 AND state != 'suggested'"
+_SAID = "SELECT picture_id, kind, name, state, act, precedence FROM effective WHERE rank > 0 AND state != 'suggested'"
+#: Which pictures a source describes, and by which act.
+_DESCRIBED = "SELECT picture_id, rank, act FROM described JOIN source ON source.id = source_id"
 
 
 def labelled_before(connection: sqlite3.Connection, ids: Iterable[int], kind: str, time: int) -> set[int]:
@@ -147,29 +174,55 @@ class _Labels:
     """The labels of some pictures, collected from the rows of the database."""
 
     def __init__(self, ids: NDArray[np.int64]) -> None:
+        import numpy as np
+
         self.ids = ids
         self.classes: list[str | None] = [None] * len(ids)
-        self.accepted, self.rejected = _Pairs(), _Pairs()
+        self.accepted, self.rejected, self.named = _Pairs(), _Pairs(), _Pairs()
+        self.extent: NDArray[np.int8] = np.full(len(ids), Extent.PART, np.int8)
+        self.class_acts: NDArray[np.int8] = np.full(len(ids), Act.SAID, np.int8)
+        self._described: dict[int, int] = {}
+        self._answered: dict[int, int] = {}
         self._highest = array("q", bytes(8 * len(ids)))
         self._denied: dict[int, set[str]] = {}
         self._row_of = {picture_id: row for row, picture_id in enumerate(ids.tolist())}
 
-    def read(self, rows: Iterable[tuple[int, str, str, str, int]]) -> None:
-        """Add labels (picture, kind, name, state, precedence); labels of other pictures are ignored."""
-        for picture_id, kind, name, state, precedence in rows:
+    def describe(self, rows: Iterable[tuple[int, int, int]]) -> None:
+        """Add descriptions (picture, rank of the source, act), those of people last: before the labels."""
+        for picture_id, rank, act in rows:
+            row = self._row_of.get(picture_id)
+            if row is not None:
+                self.extent[row] = Extent.WHOLE if rank == _PERSON else Extent.CLAIMED
+                self._described[row] = act
+
+    def read(self, rows: Iterable[tuple[int, str, str, str, int, int]]) -> None:
+        """Add labels (picture, kind, name, state, act, precedence); labels of other pictures are ignored."""
+        for picture_id, kind, name, state, act, precedence in rows:
             row = self._row_of.get(picture_id)
             if row is None:
                 continue
             if kind == "tag":
                 (self.accepted if state == "accepted" else self.rejected).add(row, name)
+                described = self._described.get(row)
+                if state == "accepted" and described is not None and act in (Act.DESCRIBED, described):
+                    self.named.add(row, name)
+                if act == Act.ANSWERED or (act == Act.MEASURED and row not in self._answered):
+                    self._answered[row] = act
             elif state == "rejected":
                 self._denied.setdefault(row, set()).add(name)
             elif precedence > self._highest[row]:
-                self.classes[row], self._highest[row] = name, precedence
+                self.classes[row], self.class_acts[row], self._highest[row] = name, act, precedence
 
     def denied_classes(self) -> dict[int, frozenset[str]]:
         """The classes that pictures do not have, by row."""
         return {row: frozenset(names) for row, names in self._denied.items()}
+
+    def tag_acts(self) -> NDArray[np.int8]:
+        """By which act each picture got its tags."""
+        acts = self.class_acts * 0
+        for row, act in (self._answered | self._described).items():
+            acts[row] = act
+        return acts
 
     def names(self) -> list[str]:
         """All tags, in order."""
@@ -198,6 +251,13 @@ class _Pairs:
         matrix = csr_array((ones, (rows, column_of_number[numbers])), shape=(n_pictures, len(tag_names)))
         matrix.sort_indices()
         return matrix
+
+
+def _used(matrix: csr_array, n_tags: int) -> NDArray[np.bool_]:
+    """Which tags any picture has."""
+    import numpy as np
+
+    return np.bincount(matrix.indices, minlength=n_tags) > 0
 
 
 def _with_rows(

@@ -17,6 +17,7 @@ from .labelling import NewNameError as NewNameError
 from .naming import Edit as Edit
 from .naming import Merges as Merges
 from .naming import Vocabulary as Vocabulary
+from .statement import Statement as Statement
 
 __all__ = [
     "Addition",
@@ -29,6 +30,7 @@ __all__ = [
     "NewNameError",
     "Removal",
     "Restored",
+    "Statement",
     "Undoing",
     "Vocabulary",
     "adding",

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from visterm.catalogue.acts import TagsAre
 from visterm.catalogue.healing import heal
 from visterm.catalogue.places import posix
 from visterm.catalogue.records import PERSON, Reading, Record, Skipped
@@ -98,6 +99,8 @@ class AddOptions:
     ``labels`` names further sources; ``format`` is their format if it should not be guessed. The format ``folders``
     makes each sub-folder a class. With ``caption_tags``, captions become tags; by default they do if a source has
     captions but no tags. A useful word becomes a tag if at least ``min_count`` captions have it; ``phrases`` always do.
+    ``tags_are`` says whether the tags that a source gives are all that fit a picture (``complete``) or some of them
+    (``partial``); by default it is as when the source was read last, at first complete.
     Pictures that were removed stay out unless ``again`` is true. An edited file stays the same picture with its labels;
     ``as_new`` says that the named files are other pictures now, even if they were added before.
     """
@@ -108,6 +111,7 @@ class AddOptions:
     caption_tags: bool | None = None
     min_count: int = 2
     phrases: Sequence[str] = ()
+    tags_are: TagsAre | None = None
     again: bool = False
     as_new: bool = False
     dry_run: bool = False
@@ -119,6 +123,8 @@ def add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Add
         check_unicode(folder)
         if not folder.exists():
             raise InputError(f"there is nothing at {folder}: name an existing folder or picture")
+    if options.tags_are not in (None, *get_args(TagsAre)):
+        raise UsageError(f"tags are {' or '.join(get_args(TagsAre))}, not {options.tags_are!r}")
     if options.as_new and (not folders or any(not file.is_file() for file in folders)):
         raise UsageError("name the files that are other pictures now; a folder cannot be added as new")
     folders = list(folders) or [holdings.folder]
@@ -149,7 +155,7 @@ def _add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Ad
     named = {str(path) for path in options.labels}
     readings = []
     for reading, base, records in sources:
-        _apply(holdings, reading, base, records)
+        _apply(holdings, reading, base, records, options.tags_are)
         asked_for = reading.source in named and options.format in (None, reading.format)
         if reading.n_pictures or reading.skipped or reading.n_withdrawn or asked_for:
             readings.append(reading)
@@ -158,7 +164,7 @@ def _add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Ad
         caption_tags = any(reading.n_captions and not reading.tags for reading in readings)
     language, phrases = holdings.catalogue.language, tuple(options.phrases)
     words = _Remembering(CaptionTokenizer(min_count=options.min_count, phrases=phrases, language=language))
-    n_caption_tags = holdings.catalogue.derive_tags(words) if caption_tags else 0
+    n_caption_tags = holdings.catalogue.derive_tags(words, tags_are=options.tags_are) if caption_tags else 0
     return Addition(
         dry_run=False,
         files=report.files,
@@ -202,10 +208,12 @@ class _Remembering:
         return words.tags
 
 
-def _apply(holdings: Holdings, reading: Reading, base: Path, records: Iterator[Record]) -> None:
+def _apply(
+    holdings: Holdings, reading: Reading, base: Path, records: Iterator[Record], tags_are: TagsAre | None
+) -> None:
     """Read one label source into the catalogue; if the source itself is unusable, read nothing of it."""
     with progress.task(f"Reading {Path(reading.source).name}"):
-        holdings.catalogue.apply(records, base=base, reading=reading)
+        holdings.catalogue.apply(records, base=base, reading=reading, tags_are=tags_are)
 
 
 def remove(holdings: Holdings, references: Sequence[str | Path], *, dry_run: bool = False) -> Removal:

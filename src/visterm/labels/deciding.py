@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from visterm.catalogue.acts import Act, AnsweredQueue
 from visterm.catalogue.labels import Kind, LabelRow
 from visterm.catalogue.records import PERSON
 from visterm.errors import InputError
@@ -25,14 +27,17 @@ class Decision:
     state: Literal["accepted", "rejected"]
 
 
-def decide(holdings: Holdings, decisions: Sequence[Decision]) -> Labelled:
-    """Note a person's decisions, all or none."""
+def decide(holdings: Holdings, decisions: Sequence[Decision], *, answering: AnsweredQueue | None = None) -> Labelled:
+    """Note a person's decisions, all or none: about suggestions, or ``answering`` a queue of the review."""
     if not decisions:
         raise InputError("there is nothing to decide")
-    rows: list[LabelRow] = [(each.id, each.kind, each.name, each.state, None) for each in decisions]
-    n_accepted = sum(each.state == "accepted" for each in decisions)
+    answer = None if answering is None else Act.answering(answering)
+    acts = {"accepted": answer or Act.ACCEPTED, "rejected": answer or Act.SAID}
+    n_accepted, n_labels = sum(each.state == "accepted" for each in decisions), 0
     with holdings.catalogue.transaction(_in_words(decisions, n_accepted)):
-        n_labels = holdings.catalogue.write_labels(rows, source=PERSON)
+        for state, some in groupby(decisions, lambda each: each.state):
+            rows: list[LabelRow] = [(each.id, each.kind, each.name, state, None) for each in some]
+            n_labels += holdings.catalogue.write_labels(rows, source=PERSON, act=acts[state])
     return Labelled(n_labels, n_accepted, action=holdings.catalogue.history.made)
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from visterm.catalogue.acts import Act
 from visterm.catalogue.healing import heal
-from visterm.catalogue.labels import KINDS, Kind, LabelRow, State, clean_name
+from visterm.catalogue.labels import KINDS, Kind, LabelRow, clean_name
 from visterm.catalogue.pictures import Label, Picture
 from visterm.catalogue.records import IMPORT, PERSON
 from visterm.documents.document import Document
 from visterm.documents.wording import counted
 from visterm.errors import InputError, UsageError
+from visterm.labels.statement import Statement
 
 if TYPE_CHECKING:
     from visterm.collection.holdings import Holdings
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 #: What can be cleared: all a person said about a kind, or about one name of it.
 _CLEARABLE: dict[str, Kind] = {"class": "class", "tags": "tag"}
 _PREFIXES: dict[str, Kind] = {"class": "class", "tag": "tag"}
+_ALL_TAGS: tuple[Kind, None] = ("tag", None)
 
 
 class NewNameError(InputError):
@@ -53,7 +56,8 @@ class Labelled(Document):
     to the name that was noted instead. ``action`` is the number of this step in the history; None if nothing changed.
     ``taken`` has the accepted labels, such as ``tag boat``, with their numbers of pictures; ``known`` has those that a
     person had given before. ``not_cleared`` lists what could not be cleared, such as ``tags``, because no person had
-    said it; ``imported`` has what imports say of it.
+    said it; ``imported`` has what imports say of it. ``described`` counts the pictures that a person described now and
+    not before, if that was said; ``denied`` has the tags that ``only`` denied, with their numbers of pictures.
     """
 
     labels: int
@@ -66,68 +70,89 @@ class Labelled(Document):
     known: dict[str, int] = field(default_factory=dict)
     not_cleared: list[str] = field(default_factory=list)
     imported: dict[str, int] = field(default_factory=dict)
+    described: int | None = None
+    denied: dict[str, int] = field(default_factory=dict)
 
 
 def label(
     holdings: Holdings,
     pictures: Sequence[str | Path],
+    statement: Statement,
     *,
-    class_name: str | None = None,
-    tags: Sequence[str] = (),
-    no_tags: Sequence[str] = (),
-    clear: Sequence[str] = (),
-    accept: bool = False,
     new: bool | Sequence[str] = False,
 ) -> Labelled:
-    """Note what a person says about pictures, all of it or nothing: their class, tags they have or do not have.
+    """Note what a person says about pictures, all of it or nothing.
 
-    ``clear`` withdraws what a person said, so that imports and models count again: ``class``, ``tags``, or one name
-    such as ``tag:boat``. ``accept`` makes the models' suggestions for these pictures the person's own labels. A class
-    or tag that looks like a slip of one in use raises :class:`NewNameError`, unless it is meant to be ``new``: True,
-    or the names that are meant.
+    A class or tag that looks like a slip of one in use raises :class:`NewNameError`, unless it is meant to be ``new``:
+    True, or the names that are meant.
     """
-    if class_name is None and not tags and not no_tags and not clear and not accept:
-        raise UsageError("say what to note: a class, tags, tags to deny, names to clear, or accept=True")
-    clearings = {what: _clearing(holdings, what) for what in clear}
-    _refuse_contradiction(tags, no_tags)
-    statements: list[tuple[Kind, str, State]] = [("tag", name, "accepted") for name in tags]
-    statements += [("tag", name, "rejected") for name in no_tags]
-    statements += [] if class_name is None else [("class", class_name, "accepted")]
-    names = [(kind, name) for kind, name, _ in statements]
+    clearings = {what: _clearing(holdings, what) for what in statement.clear}
+    names = [(kind, name) for kind, name, _ in statement.labels]
     if new is not True:
         _refuse_slips(holdings, names, new or ())
-        _refuse_denials(holdings, no_tags, new or ())
+        _refuse_denials(holdings, statement.no_tags, new or ())
     catalogue = holdings.catalogue
     heal(catalogue, map(holdings.reference, pictures))
     with catalogue.transaction():  # from here on a picture keeps its number: nobody restores a backup meanwhile
         known = {picture.id: picture for picture in (_known(holdings, reference) for reference in pictures)}
-        if class_name is not None or tags or no_tags or accept:
+        if statement.says_something:
             _refuse_unreadable(known.values())
-        said: list[LabelRow] = [
-            (number, kind, name, state, None) for number in known for kind, name, state in statements
-        ]
-        with catalogue.transaction(_in_words(len(known), class_name, tags, no_tags, clear, accept=accept)):
+        with catalogue.transaction(statement.in_words(len(known))):
             cleared = {
                 what: sum(catalogue.unlabel(number, kind, name) for number in known)
                 for what, (kind, name) in clearings.items()
             }
-            accepted, nothing = _accepted(holdings, known.values(), said) if accept else ([], [])
-            as_they_are = catalogue.pictures_with_ids(known) if clear else known.values()
-            before = _said_before(holdings, as_they_are, said)
-            n_labels = catalogue.write_labels(list(dict.fromkeys([*accepted, *said])), source=PERSON)
-    not_cleared = [what for what, number in cleared.items() if not number]
-    return Labelled(
-        n_labels - len(before),
-        accepted=len(accepted),
+            noted = _note(holdings, known, statement)
+    described = {picture.described for picture in known.values()}
+    not_cleared = [
+        what for what, n in cleared.items() if not n and not (clearings[what] == _ALL_TAGS and PERSON in described)
+    ]
+    return replace(
+        noted,
         cleared=sum(cleared.values()),
-        nothing_suggested=nothing,
         called=_called(holdings, names),
         action=catalogue.history.made,
-        taken=_tally(accepted),
-        known=_tally(before),
         not_cleared=not_cleared,
         imported=_imported(holdings, known, [clearings[what] for what in not_cleared]),
     )
+
+
+def _note(holdings: Holdings, known: dict[int, Picture], statement: Statement) -> Labelled:
+    """Write what the person says, after what was to be cleared is gone, within the caller's transaction."""
+    catalogue = holdings.catalogue
+    said: list[LabelRow] = [
+        (number, kind, name, state, None) for number in known for kind, name, state in statement.labels
+    ]
+    accepted, nothing = _accepted(holdings, known.values(), said) if statement.accept else ([], [])
+    as_they_are = catalogue.pictures_with_ids(known) if statement.clear else list(known.values())
+    denied = _denied(holdings, as_they_are, [*accepted, *said]) if statement.only else []
+    said += denied
+    before = _said_before(holdings, as_they_are, said)
+    n_labels = catalogue.write_labels(dict.fromkeys(accepted), source=PERSON, act=Act.ACCEPTED) if accepted else 0
+    n_labels += catalogue.write_labels(dict.fromkeys(said), source=PERSON, act=statement.act) if said else 0
+    n_described = catalogue.describe(known, act=statement.act) if statement.describes else None
+    return Labelled(
+        n_labels - len(before),
+        accepted=len(accepted),
+        nothing_suggested=nothing,
+        taken=_tally(accepted),
+        known=_tally(before),
+        described=n_described,
+        denied=_tally(denied),
+    )
+
+
+def _denied(holdings: Holdings, pictures: Iterable[Picture], said: Iterable[LabelRow]) -> list[LabelRow]:
+    """Denials of the tags that anybody gave and that are not ``said``."""
+    now = holdings.catalogue.aliases("tag")
+    cleaned = ((number, clean_name(name)) for number, kind, name, *_ in said if kind == "tag")
+    kept = {(number, now.get(name, name)) for number, name in cleaned}
+    return [
+        (picture.id, "tag", label.name, "rejected", None)
+        for picture in pictures
+        for label in picture.tags
+        if label.state == "accepted" and (picture.id, label.name) not in kept
+    ]
 
 
 def _tally(rows: Iterable[LabelRow]) -> dict[str, int]:
@@ -198,22 +223,6 @@ def _accepted(
     return rows, nothing
 
 
-def _in_words(
-    n_pictures: int,
-    class_name: str | None,
-    tags: Sequence[str],
-    no_tags: Sequence[str],
-    clear: Sequence[str],
-    *,
-    accept: bool,
-) -> str:
-    """What a person says of pictures, for the history."""
-    parts = [*([] if class_name is None else [f"class {class_name}"]), *(f"tag {name}" for name in tags)]
-    parts += [*(f"not tag {name}" for name in no_tags), *(f"clear {what}" for what in clear)]
-    parts += ["accept what models suggest"] if accept else []
-    return f"label {counted(n_pictures, 'picture')}: {', '.join(parts)}"
-
-
 def _known(holdings: Holdings, reference: str | Path) -> Picture:
     known = holdings.picture(reference)
     if known is not None:
@@ -252,12 +261,6 @@ def _clearing(holdings: Holdings, what: str) -> tuple[Kind, str | None]:
     if not holdings.catalogue.is_known(kind, name):
         raise InputError(f"there is no {kind} {name!r} to clear: the vocabulary lists those in use")
     return kind, name
-
-
-def _refuse_contradiction(tags: Iterable[str], no_tags: Iterable[str]) -> None:
-    both = sorted(set(map(clean_name, tags)).intersection(map(clean_name, no_tags)))
-    if both:
-        raise UsageError(f"the tag {both[0]!r} is both given and denied: say one of the two")
 
 
 def _refuse_slips(holdings: Holdings, names: Iterable[tuple[Kind, str]], meant: Sequence[str]) -> None:

@@ -19,6 +19,7 @@ from visterm.contracts import Task
 from visterm.documents.wording import counted
 from visterm.errors import InputError
 from visterm.learn import Dataset, Origin, encode_classes
+from visterm.learn.engine.completeness import with_shares
 from visterm.vision.recipes.base import Recipe
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def labels_only(holdings: Holdings, collection: Collection) -> Dataset:
         tag_names=names,
         splits=tuple(truth.splits),
         denied=denied,
+        extent=truth.extent,
+        loose=truth.loose,
         class_origin=classes,
         tag_origin=tags,
     )
@@ -74,7 +77,8 @@ def labelled(
         left_out = f"{counted(len(failed), 'picture')} of {len(wanted)}"
         progress.note(f"{left_out} cannot be used for learning; the first is {failed[0]}")
     X = stored_features(holdings, recipe, [wanted[place] for place in places])
-    return replace(labels.select(chosen[places]), X=X), failed
+    data = replace(labels.select(chosen[places]), X=X)
+    return (with_shares(data) if data.is_partly_tagged else data), failed
 
 
 def labelled_but_unreadable(holdings: Holdings) -> list[Skipped]:

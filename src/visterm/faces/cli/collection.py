@@ -79,6 +79,14 @@ def add(
         int, typer.Option(help="How many captions must have a word before it becomes a tag.", min=1)
     ] = 2,
     phrase: Annotated[list[str] | None, typer.Option(help="Words of captions that become one tag; repeatable.")] = None,
+    tags: Annotated[
+        str | None,
+        typer.Option(
+            help="'complete': these labels name all tags that fit a picture; 'partial': some (default: as before, at "
+            "first complete).",
+            metavar="complete|partial",
+        ),
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="Also add pictures that you removed earlier.")] = False,
     as_new: Annotated[
         bool, typer.Option("--as-new", help="These files are new pictures, not edited ones: drop their labels.")
@@ -103,6 +111,7 @@ def add(
             caption_tags=caption_tags,
             min_count=min_count,
             phrases=phrase or (),
+            tags_are=tags,
             again=again,
             as_new=as_new,
             dry_run=dry_run,

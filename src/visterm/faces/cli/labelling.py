@@ -33,6 +33,16 @@ def label(
         ),
     ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept what models suggest for them.")] = False,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="These tags, with those you gave before, are all that fit.")
+    ] = False,
+    only: Annotated[
+        bool, typer.Option("--only", help="Only these tags fit: deny all others, whoever gave them.")
+    ] = False,
+    answering: Annotated[
+        str | None,
+        typer.Option(help="The queue whose question this answers: teach, tag, errors or measure.", metavar="QUEUE"),
+    ] = None,
     new: Annotated[
         bool, typer.Option("--new", help="Accept a new class or tag even if it looks like another one.")
     ] = False,
@@ -41,8 +51,10 @@ def label(
 ) -> None:
     """Say what pictures show. Your labels outrank those of imports and models, which never overwrite them."""
     with command(as_json=as_json), opened(workspace) as photos:
-        if class_name is None and not (tag or no_tag or clear or accept):
-            raise UsageError("say what the pictures are: --class, --tag, --no-tag, --clear or --accept")
+        if class_name is None and not (tag or no_tag or clear or accept or complete or only):
+            raise UsageError("say what the pictures are: --class, --tag, --no-tag, --clear, --accept or --complete")
+        if only and not (tag or accept):
+            raise UsageError("--only needs the tags that fit; --complete says that there are no more than you gave")
         wanted = _Wanted(class_name, list(tag or ()), list(no_tag or ()))
         may_ask = not as_json and at_a_terminal()
         while True:
@@ -54,6 +66,9 @@ def label(
                     no_tags=wanted.no_tags,
                     clear=clear or (),
                     accept=accept,
+                    complete=complete,
+                    only=only,
+                    answering=answering,
                     new=new or wanted.meant,
                 )
                 break
@@ -107,7 +122,7 @@ def _listed(labels: dict[str, int]) -> str:
 
 
 def _print_labelled(done: labels.Labelled) -> None:
-    otherwise = done.cleared or done.known or done.not_cleared
+    otherwise = done.cleared or done.known or done.not_cleared or done.described
     parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not otherwise else []
     if done.accepted:
         parts.append(f"{done.accepted} of them accepted from models")
@@ -119,6 +134,10 @@ def _print_labelled(done: labels.Labelled) -> None:
         say(f"accepted: {_listed(done.taken)}")
     if done.known:
         say(f"you had said this before: {_listed(done.known)}")
+    if done.denied:
+        say(f"denied: {_listed(done.denied)}")
+    if done.described:
+        say(f"{counted(done.described, 'picture')} now described: you said all tags that fit")
     if done.not_cleared:
         say(f"you had said nothing that could be cleared ({', '.join(done.not_cleared)})")
     if done.imported:

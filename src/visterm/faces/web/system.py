@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from visterm import find, learn, upkeep
+from visterm.catalogue.acts import TagsAre
 from visterm.documents.document import Document
 from visterm.documents.figure import Stratum, figure
 from visterm.faces.web.answering import OnlyOnce, Photos
@@ -75,6 +76,9 @@ class JobBody(Body):
     minutes: float | None = Field(
         None, gt=0, le=600, description="For training: about how long to compare methods.", examples=[3]
     )
+    tags: TagsAre | None = Field(
+        None, description="For adding: whether label sources name all tags of a picture.", examples=["partial"]
+    )
 
 
 class TokenBody(Body):
@@ -136,6 +140,7 @@ def jobs(photos: Photos) -> list[upkeep.Job]:
 def start(photos: Photos, body: JobBody, once: OnlyOnce) -> upkeep.Job:
     """Start a job. If a job of this kind is running, the answer is that job."""
     arguments = ["--minutes", str(body.minutes)] if body.kind == "train" and body.minutes else []
+    arguments += ["--tags", body.tags] if body.kind == "add" and body.tags else []
     return once(lambda: photos.jobs.start(body.kind, arguments), body)
 
 

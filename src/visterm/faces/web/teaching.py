@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from visterm import labels
+from visterm.catalogue.acts import AnsweredQueue
 from visterm.catalogue.labels import Kind
 from visterm.faces.web.answering import OnlyOnce, Photos
 from visterm.faces.web.problems import OtherActionProblem, SlipProblem, documented
@@ -42,6 +43,13 @@ class LabelBody(Body):
     clear: list[Name] = Field(
         [], max_length=200, description="'class', 'tags', or names to withdraw.", examples=[["tag:sea"]]
     )
+    complete: bool = Field(
+        False, description="True if these tags, with those that the person gave before, are all that fit."
+    )
+    only: bool = Field(False, description="True if only these tags fit: all others are denied.")
+    answering: AnsweredQueue | None = Field(
+        None, description="The queue of the review whose question this answers.", examples=["teach"]
+    )
     new: bool = Field(False, description="True if names that look like slips are right.", examples=[True])
 
 
@@ -59,6 +67,9 @@ class DecisionsBody(Body):
 
     decisions: list[DecisionBody] = Field(
         min_length=1, max_length=20_000, examples=[[{"id": 1, "kind": "tag", "name": "boat", "state": "accepted"}]]
+    )
+    answering: AnsweredQueue | None = Field(
+        None, description="The queue of the review whose question this answers.", examples=["tag"]
     )
 
 
@@ -107,13 +118,16 @@ _ANY_ACTION = UndoBody(action=None)
 
 @router.post("/labels", responses=documented(409, form=SlipProblem))
 def label(photos: Photos, body: LabelBody) -> labels.Labelled:
-    """Label pictures: their class, tags they have, tags they do not have. All labels are noted, or none."""
+    """Label pictures: their class, tags they have or lack, whether these are all. All labels are noted, or none."""
     return photos.label(
         body.ids,
         class_name=body.class_,
         tags=body.tags,
         no_tags=body.no_tags,
         clear=body.clear,
+        complete=body.complete,
+        only=body.only,
+        answering=body.answering,
         new=body.new,
     )
 
@@ -121,9 +135,8 @@ def label(photos: Photos, body: LabelBody) -> labels.Labelled:
 @router.post("/decisions")
 def decisions(photos: Photos, body: DecisionsBody) -> labels.Labelled:
     """Accept or reject any number of suggestions in one step."""
-    return photos.decide(
-        [labels.deciding.Decision(each.id, each.kind, each.name, each.state) for each in body.decisions]
-    )
+    decided = [labels.deciding.Decision(each.id, each.kind, each.name, each.state) for each in body.decisions]
+    return photos.decide(decided, answering=body.answering)
 
 
 @router.post("/removals")

@@ -29,7 +29,9 @@ class LabelsOfPictures(Document):
 class PictureDetails(Document):
     """All that is known of one picture. ``paths`` are its files, copies included.
 
-    ``classes`` and ``tags`` have each label with its source. ``ages`` say when the models that suggest learned.
+    ``classes`` and ``tags`` have each label with its source and the act by which it was given. ``described`` says whose
+    tags are all that the picture has: ``person``, ``import``, or None. ``ages`` say when the models that suggest
+    learned.
     """
 
     id: int
@@ -49,6 +51,7 @@ class PictureDetails(Document):
     suggested_class: LikelyName | None
     suggested_tags: list[LikelyName]
     missing: bool
+    described: str | None
     ages: list[Age]
 
 
@@ -84,5 +87,6 @@ def details(holdings: Holdings, number: int) -> PictureDetails:
         suggested_class=row.suggested_class,
         suggested_tags=row.suggested_tags,
         missing=picture.missing,
+        described=picture.described,
         ages=view.ages,
     )

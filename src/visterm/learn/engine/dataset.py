@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.calibration import Written
-from visterm.catalogue.acts import Act
+from visterm.catalogue.acts import Act, Extent
 from visterm.catalogue.parts import is_test
 from visterm.contracts import UNKNOWN_CLASS, Features, Task, n_pictures, take
 from visterm.errors import InputError
@@ -111,6 +111,11 @@ class Dataset:
     def is_loose(self) -> NDArray[np.bool_]:
         """Which tags no description names, so that nobody ever left them out."""
         return np.zeros(len(self.tag_names), np.bool_) if self.loose is None else self.loose
+
+    @property
+    def is_partly_tagged(self) -> bool:
+        """Whether somebody gave a picture tags and did not claim that these are all."""
+        return self.extent is not None and bool((self.extent[self.has_tags] == Extent.PART).any())
 
     @property
     def measurable(self) -> NDArray[np.bool_]:

@@ -6,11 +6,11 @@ import { counted, h } from "./dom.js";
 import { dialog, notice } from "./notices.js";
 import { store } from "./store.js";
 
-/** Asks for a name of `kind` and gives it to the pictures. The answer, or false if it was not given. */
-export async function give(kind, ids) {
+/** Asks for a name of `kind` and gives it to the pictures, with what `more` says. The answer, or false if it was not given. */
+export async function give(kind, ids, more = {}) {
   if (!ids.length) { notice("Select a picture first."); return false; }
   const name = await askName(kind, ids.length);
-  return name ? say(kind, name, ids) : false;
+  return name ? say(kind, name, ids, more) : false;
 }
 
 /** Gives a name to pictures; asks if it looks like a slip. */
@@ -29,7 +29,7 @@ export async function say(kind, name, ids, more = {}) {
         h("button", { type: "button", onclick: () => close() }, "Cancel"),
         h("button", { type: "button", class: near ? "" : "main", onclick: () => close({ kind, name, new: true }) }, `Make ${name}`),
         near ? h("button", { type: "button", class: "main", autofocus: true, onclick: () => close({ kind: nearKind, name: near }) }, use) : null)]);
-    return meant ? say(meant.kind, meant.name, ids, meant.new ? { new: true } : {}) : false;
+    return meant ? say(meant.kind, meant.name, ids, { ...more, ...(meant.new ? { new: true } : {}) }) : false;
   }
   notice(`${counted(ids.length, "picture")}: ${kind === "class" ? "class " : ""}${name}`);
   return answer;

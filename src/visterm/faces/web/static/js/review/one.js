@@ -122,7 +122,7 @@ export class OneByOne {
       this.show();
       return;
     }
-    this.queue.answer(() => post("/decisions", { decisions: [{ id: question.id, kind: one.kind, name: one.name, state: "accepted" }] }));
+    this.queue.answer(() => post("/decisions", { decisions: [{ id: question.id, kind: one.kind, name: one.name, state: "accepted" }], answering: this.queue.name }));
   }
 
   /** Takes the chosen tags. */
@@ -130,7 +130,7 @@ export class OneByOne {
     const question = this.queue.current;
     if (!question || !this.chosen.size || this.queue.name !== "teach") return;
     const tags = [...this.chosen].map((i) => question.labels[i].name);
-    this.queue.answer(() => post("/labels", { ids: [question.id], tags }));
+    this.queue.answer(() => post("/labels", { ids: [question.id], tags, answering: "teach" }));
   }
 
   /** None of the answers that are shown fits: all are denied, in one step. */
@@ -138,7 +138,7 @@ export class OneByOne {
     const question = this.queue.current;
     if (!question?.labels.length || this.queue.name !== "teach") return;
     const decisions = question.labels.map(({ kind, name }) => ({ id: question.id, kind, name, state: "rejected" }));
-    this.queue.answer(() => post("/decisions", { decisions }));
+    this.queue.answer(() => post("/decisions", { decisions, answering: "teach" }));
   }
 
   /** Asks for another name; only then does the next picture come. */
@@ -146,7 +146,7 @@ export class OneByOne {
     const question = this.queue.current;
     if (!question) return;
     await this.queue.sent();
-    const done = await give(kind, [question.id]);
+    const done = await give(kind, [question.id], { answering: this.queue.name });
     if (done && this.queue.current === question) this.queue.answer(() => Promise.resolve(done));
   }
 
@@ -170,8 +170,8 @@ export class OneByOne {
     if (!question?.asked) return;
     const { id, asked, said } = question;
     this.queue.answer(() => (asked.kind === "class"
-      ? post("/decisions", { decisions: [{ id, kind: "class", name: asked.name, state: "accepted" }] })
-      : post("/labels", { ids: [id], no_tags: [said] })));
+      ? post("/decisions", { decisions: [{ id, kind: "class", name: asked.name, state: "accepted" }], answering: "errors" })
+      : post("/labels", { ids: [id], no_tags: [said], answering: "errors" })));
   }
 
   no() {

@@ -124,7 +124,7 @@ export class OneTag {
       this.#skipped.unshift(...questions.map((one) => one.id));
     } else {
       const decisions = questions.map((one) => ({ id: one.id, kind: "tag", name: this.tag, state: answer === "yes" ? "accepted" : "rejected" }));
-      this.#chain = this.#chain.then(() => post("/decisions", { decisions })).then((done) => {
+      this.#chain = this.#chain.then(() => post("/decisions", { decisions, answering: "tag" })).then((done) => {
         entry.action = done.action;
         decided(done);
         this.host.learnedLater();
