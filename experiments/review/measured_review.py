@@ -30,6 +30,8 @@ from visterm.review.head import choose_questions, class_doubt, fit_classes, fit_
 from visterm.subspace import reduced
 
 BATCH, ANSWERS = 10, 300
+#: Of larger collections, so many pictures are drawn.
+MOST = 1500
 STARTS = ("few", "third", "biased")
 
 
@@ -96,13 +98,12 @@ class Tags:
         head = fit_tags(self.Z, rows, self.tags[rows][:, used], 0.8)
         p = head.p.copy()
         p[rows] = head.left_out
-        right = np.zeros(self.n)
-        column = np.full(self.tags.shape[1], -1)
-        column[used] = np.arange(len(used))
-        for row in range(self.n):
-            own = self.tags.indices[self.tags.indptr[row] : self.tags.indptr[row + 1]]
-            best = np.argsort(-p[row], kind="stable")[: len(own)]
-            right[row] = np.isin(best, column[own]).sum() / len(own)
+        likely = np.full(self.tags.shape, -1.0, np.float32)
+        likely[:, used] = p
+        n_tags = np.diff(self.tags.indptr)
+        order = np.argsort(-likely, axis=1, kind="stable")[:, : n_tags.max()]
+        hits = np.take_along_axis(self.tags.toarray(), order, axis=1) * (np.arange(order.shape[1]) < n_tags[:, None])
+        right = hits.sum(axis=1) / n_tags
         return right, tag_doubt(head.p)
 
     def few(self, rng: np.random.Generator) -> np.ndarray:
@@ -172,13 +173,14 @@ def load(name: str, folder: Path) -> Classes | Tags:
     """A collection of the folder."""
     file, what = name.split("-") if "-" in name else (name, "classes")
     stored = np.load(folder / f"{file.removesuffix('8').removesuffix('5k')}_deep.npz", allow_pickle=False)
-    Z = reduced(stored["deep"])
+    some = np.sort(np.random.default_rng(0).permutation(len(stored["deep"]))[:MOST])
+    Z = reduced(stored["deep"][some])
     if what == "tags":
-        return Tags(Z, stored["tags"])
-    files = [Path(each) for each in stored["files"]]
+        return Tags(Z, stored["tags"][some])
+    files = [Path(each) for each in stored["files"][some]]
     names = [f.stem[:-3] or "0" if name == "corel5k" else f.parent.name for f in files]
     if "classes" in stored.files:
-        names = stored["classes"].tolist()
+        names = stored["classes"][some].tolist()
     return Classes(Z, np.unique(names, return_inverse=True)[1])
 
 

@@ -80,21 +80,24 @@ def live_figure(fit: Heads, sample: MeasuringSample) -> Figure:
     return figure(what, basis, [Stratum(1.0, float(right.sum()), len(right))], advice=sample.advice)
 
 
-def expected(fit: Heads, sample: MeasuringSample, labels: int) -> float | None:
-    """The quality after ten more minutes: each doubling of the labels halves what it brings.
-
-    None if there is too little to go by.
-    """
+def hoped_for(fit: Heads, sample: MeasuringSample, labels: int) -> float | None:
+    """The quality after ten more minutes; None if there is too little to go by."""
     if fit.half is None or fit.classes is None or not labels:
         return None
     now, half = (
         _right(fit, sample, [[fit.class_names[number]] for number in head.likeliest.tolist()])
         for head in (fit.classes, fit.half)
     )
-    if len(now) < LEAST:
-        return None
-    gain = max(0.0, float(now.mean() - half.mean()))
-    return float(min(1.0, now.mean() + gain * (1 - 0.5 ** np.log2(1 + _IN_TEN_MINUTES / labels))))
+    return expected(float(now.mean()), float(half.mean()), labels) if len(now) >= LEAST else None
+
+
+def expected(now: float, half: float, labels: int) -> float:
+    """The quality after ten more minutes if it was ``half`` with half of the ``labels``.
+
+    Each doubling of the labels halves what it brings.
+    """
+    gain = max(0.0, now - half)
+    return float(min(1.0, now + gain * (1 - 0.5 ** np.log2(1 + _IN_TEN_MINUTES / labels))))
 
 
 def _right(fit: Heads, sample: MeasuringSample, said: Sequence[Sequence[str]]) -> NDArray[np.float64]:

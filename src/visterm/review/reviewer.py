@@ -36,7 +36,7 @@ from visterm.documents.figure import Figure
 from visterm.errors import InputError, VistermError
 from visterm.learn.quality import figure_of
 from visterm.review.asking import mixed
-from visterm.review.curve import Curve, expected, live_figure, measured_rows, portion
+from visterm.review.curve import Curve, hoped_for, live_figure, measured_rows, portion
 from visterm.review.documents import Groups, PictureGroup, Questions, Queue, ReviewState
 from visterm.review.head import choose_questions, class_doubt, group, tag_doubt
 from visterm.review.heads import LEAST_ASKED, SHARE_ASKED, Doubted, Heads, decided, fit_heads, tag_work
@@ -101,7 +101,7 @@ class Reviewer:
             errors=len(self._open_errors(view, fit)),
             tags=tag_work(view, fit),
             curve=self._curve.points(view.collection, fit.kind, measured_rows(sample)),
-            expected=expected(fit, self._sample_then(fit), labelled),
+            expected=hoped_for(fit, self._sample_then(fit), labelled),
             fitted_changes=fit.collection.version[1],
             alike=int(in_state(view, "unlabelled")[fit.places].sum()),
             measure=sample.to_ask,

@@ -74,12 +74,15 @@ def label(
                 break
             except labels.NewNameError as slip:
                 if not may_ask:
-                    end = "" if slip.question.endswith("?") else "."
-                    several = " (--tag sea --tag sky)" if "," in slip.name and slip.kind == "tag" else ""
-                    mean = f"If you mean {slip.name!r}, add --new"
-                    raise InputError(f"the {slip.kind} {slip.question}{several}{end} {mean}") from slip
+                    raise InputError(_in_words(slip)) from slip
                 _ask(slip, wanted)
         show(done, as_json, _print_labelled)
+
+
+def _in_words(slip: labels.NewNameError) -> str:
+    end = "" if slip.question.endswith("?") else "."
+    several = " (--tag sea --tag sky)" if "," in slip.name and slip.kind == "tag" else ""
+    return f"the {slip.kind} {slip.question}{several}{end} If you mean {slip.name!r}, add --new"
 
 
 @dataclass

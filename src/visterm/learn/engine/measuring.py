@@ -174,10 +174,7 @@ def measure_fitted(
             scores = estimator.score_tags(tagged.X)
             values[task], each[task] = _evaluate(chosen, tagged.tags, scores, frequencies=train.tag_counts)
         elif task is Task.RANK:
-            asked = queries(tagged.tags)
-            Q = vectors_of_words(asked.columns(), train.tag_counts, int(train.has_tags.sum()))
-            scores = as_ranker(estimator, train).score_queries(tagged.X, Q)
-            values[task], each[task] = _evaluate(chosen, asked.relevance, scores)
+            values[task], each[task] = _measure_search(chosen, estimator, train, tagged, queries(tagged.tags))
     if not values:
         raise InputError(f"{method.name} cannot be measured on {data.name}: no test picture has the labels it predicts")
     performance = Performance(
@@ -204,6 +201,15 @@ def _measure_classes(
         of_top, each_of_top = _evaluate(top, classified.y, scores, classes=estimator.classes_)
         values, each = values | of_top, each if len(each) else each_of_top
     return values, each, _of_classes(classified, predicted)
+
+
+def _measure_search(
+    measures: Sequence[Measure[Any]], estimator: Any, train: Dataset, tagged: Dataset, asked: Queries
+) -> tuple[dict[str, float], Floats]:
+    """The measures of a search by name, and the values of the first one by query."""
+    Q = vectors_of_words(asked.columns(), train.tag_counts, int(train.has_tags.sum()))
+    scores = as_ranker(estimator, train).score_queries(tagged.X, Q)
+    return _evaluate(measures, asked.relevance, scores)
 
 
 def _of_classes(classified: Dataset, predicted: NDArray[Any]) -> Floats:
