@@ -56,7 +56,6 @@ def label(
         if only and not (tag or accept):
             raise UsageError("--only needs the tags that fit; --complete says that there are no more than you gave")
         wanted = _Wanted(class_name, list(tag or ()), list(no_tag or ()))
-        may_ask = not as_json and at_a_terminal()
         while True:
             try:
                 done = photos.label(
@@ -73,7 +72,7 @@ def label(
                 )
                 break
             except labels.NewNameError as slip:
-                if not may_ask:
+                if as_json or not at_a_terminal():
                     raise InputError(_in_words(slip)) from slip
                 _ask(slip, wanted)
         show(done, as_json, _print_labelled)
