@@ -7,6 +7,10 @@ over all pictures: without its own label for a picture that has one. What was sh
 leave-one-out answers on all labelled pictures, is compared.
 
 Starts: "few" labels at random; a "third" at random; a "biased" third: whole classes, or the pictures most like one.
+"mean error" is that of the shown figure, less the luck of the draw: how much easier the pictures of the sample are than
+all pictures for a head that knows all labels, which is 0 on average; "±" is its standard error over runs. With
+--blind the queue chooses as if it knew no measuring answers.
+
 "labels" is the number of labels at which the mean accuracy over all pictures first reaches that which the queue without
 measuring questions has after 150 answers, divided by its own.
 
@@ -45,7 +49,13 @@ class Point:
     low: float
     high: float
     truth: float
+    luck: float
     pictures: int
+
+    @property
+    def error(self) -> float:
+        """How much too high the shown figure is, without the luck of the draw."""
+        return (self.shown or 0.0) - self.truth - self.luck
 
     @property
     def covers(self) -> bool:
@@ -58,6 +68,7 @@ class Classes:
 
     def __init__(self, Z: np.ndarray, y: np.ndarray) -> None:
         self.Z, self.y, self.n = Z, y, len(y)
+        self.ease = self.learn(np.arange(self.n))[0]  # with all labels
 
     def learn(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Whether each picture's class is right, without its own label; and the doubt."""
@@ -90,6 +101,7 @@ class Tags:
 
     def __init__(self, Z: np.ndarray, tags: np.ndarray) -> None:
         self.Z, self.tags, self.n = Z, sparse.csr_array(tags.astype(np.float32)), len(tags)
+        self.ease = self.learn(np.arange(self.n))[0]
 
     def learn(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The tag accuracy of each picture, without its own tags; and the doubt."""
@@ -115,8 +127,8 @@ class Tags:
         return np.argsort(-(self.Z[:, :-1] @ self.Z[rng.integers(self.n), :-1]), kind="stable")[: self.n // 3]
 
 
-def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool) -> list[Point]:
-    """One review of 300 answers; a point for each ten."""
+def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool, blind: bool = False) -> list[Point]:
+    """One review of 300 answers; a point for each ten. A ``blind`` queue chooses without knowing measuring answers."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(task.n)  # what the content's hash does in a workspace
     first = {"few": task.few, "biased": task.biased, "third": lambda r: r.permutation(task.n)[: task.n // 3]}[start](
@@ -125,16 +137,18 @@ def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool) -> list
     answered, asked = np.zeros(task.n, bool), np.zeros(task.n, bool)
     answered[first] = True
     points = []
+    ease = task.ease
     for answers in range(0, min(ANSWERS, task.n - len(first) - BATCH) + 1, BATCH):
         right, doubt = task.learn(np.flatnonzero(answered))
-        if asked.any():  # what measures must not change what is asked
+        if blind and asked.any():
             doubt = task.learn(np.flatnonzero(answered & ~asked))[1]
         drawn = answered_start(order, answered)
         shown, low, high = None, 0.0, 1.0
         if stands_for_all(drawn, task.n, asked):
             shown = float(right[drawn].mean())
             low, high = interval(float(right[drawn].sum()), len(drawn))
-        points.append(Point(answers, right[answered].mean(), shown, low, high, right.mean(), len(drawn)))
+        luck = float(ease[drawn].mean() - ease.mean()) if len(drawn) else 0.0
+        points.append(Point(answers, right[answered].mean(), shown, low, high, right.mean(), luck, len(drawn)))
         open_ = np.flatnonzero(~answered)
         waiting = iter(choose_questions(task.Z, open_, doubt[open_], BATCH, random_state=answers).tolist())
         for _ in range(BATCH):
@@ -150,15 +164,16 @@ def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool) -> list
     return points
 
 
-def table(name: str, task: Classes | Tags, start: str, runs: int) -> str:
+def table(name: str, task: Classes | Tags, start: str, runs: int, *, blind: bool) -> str:
     """A line of the table."""
-    ours = [run(task, start, seed, measuring=True) for seed in range(runs)]
+    ours = [run(task, start, seed, measuring=True, blind=blind) for seed in range(runs)]
     plain = [run(task, start, seed, measuring=False) for seed in range(runs)]
     shown = [point for one in ours for point in one if point.shown is not None]
     last = [one[-1] for one in ours]
     covered = 100 * np.mean([point.covers for point in shown])
     at_end = 100 * np.mean([point.covers for point in last if point.shown is not None])
-    error = 100 * np.mean([point.shown - point.truth for point in shown])
+    of_runs = [[100 * (point.error) for point in one if point.shown is not None] for one in ours]
+    error, noise = np.mean(np.concatenate(of_runs)), np.std([np.mean(one) for one in of_runs]) / np.sqrt(runs)
     before = 100 * np.mean([point.before - point.truth for one in plain for point in one])
     width = 100 * np.mean([point.high - point.low for point in last])
     now, then = (100 * np.mean([[point.truth for point in one] for one in each], axis=0) for each in (ours, plain))
@@ -166,7 +181,7 @@ def table(name: str, task: Classes | Tags, start: str, runs: int) -> str:
     reached = np.interp(then[half], np.maximum.accumulate(now), np.arange(len(now)))
     needs = f"{100 * reached / half:.0f}" if now.max() >= then[half] else "more than all"
     n = np.mean([point.pictures for point in last])
-    figures = f"{covered:.0f} | {at_end:.0f} | {error:+.1f} | {before:+.1f} | {n:.0f} | {width:.0f}"
+    figures = f"{covered:.0f} | {at_end:.0f} | {error:+.1f} ± {noise:.1f} | {before:+.1f} | {n:.0f} | {width:.0f}"
     accuracy = " | ".join(f"{now[at]:.1f} ({then[at]:.1f})" for at in (half, -1))
     return f"| {name}, {start} | {figures} | {needs} | {accuracy} |"
 
@@ -193,12 +208,13 @@ def main() -> None:
     parser.add_argument("--collection", default="scenes8")
     parser.add_argument("--starts", nargs="*", choices=STARTS, default=STARTS)
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--blind", action="store_true")
     options = parser.parse_args()
     heads = "covered | at the end | mean error | before | sample | interval | labels | after 150 | after 300"
     print(f"| | {heads} |", "|---" * 10 + "|", sep="\n", flush=True)
     task = load(options.collection, options.features)
     for start in options.starts:
-        print(table(options.collection, task, start, options.runs), flush=True)
+        print(table(options.collection, task, start, options.runs, blind=options.blind), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ depend on the order, so the sample stands for all pictures. Measuring questions 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -30,20 +29,8 @@ if TYPE_CHECKING:
     from visterm.collection.moment import Collection
     from visterm.collection.opened import Opened
 
-#: Part of what is hashed, so that the order is not that of the content hashes themselves.
-_SALT = b"visterm measuring sample"
 #: Pictures of which a person cannot tell the answer, by kind and content hash.
 _SKIPPED = "measuring-skipped.json"
-
-
-def measuring_order(keys: Sequence[str]) -> NDArray[np.intp]:
-    """The places of ``keys`` by the hash of these content hashes: random, and decided by nothing but the content.
-
-    Pictures that are added come between the others, wherever their hash says. Names and places do not matter, and
-    every copy of a collection has the same order.
-    """
-    digests = [hashlib.sha256(_SALT + key.encode()).digest() for key in keys]
-    return np.array(sorted(range(len(keys)), key=digests.__getitem__), np.intp)
 
 
 def answered_start(order: NDArray[np.intp], answered: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.labels import Kind
 from visterm.catalogue.truth import Truth
+from visterm.collection.drawing import measuring_order
 from visterm.collection.evidence import Evidence
-from visterm.collection.measuring import measuring_order
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,8 +59,8 @@ def test_from_folders_of_classes_to_corrected_labels(opened, tmp_path, visterm):
 def test_many_decisions_by_keyboard_with_the_quality_in_sight(opened, collection):
     shown = opened(collection)
     shown.go("#/review")
+    shown.sees(".quality .figure", "40 labels: ")
     shown.sees(".quality .figure", "classes right (")
-    shown.sees(".quality .soft", "With 40 labels")
     shown.keys("1")
     shown.sees(".ask h1", "What is this?")
     assert shown.page.locator(".coming img").count() == 3
@@ -74,7 +74,7 @@ def test_many_decisions_by_keyboard_with_the_quality_in_sight(opened, collection
     shown.sees(".stage .empty-state", "9 answers noted")
     assert len(seen) == 9
     shown.sees(".corner", "% right")
-    shown.until("() => document.querySelector('.corner').title.includes('with 49 labels')")
+    shown.until("() => document.querySelector('.corner').title.includes('49 labels: ')")
     shown.go("#/review/tag/sky")
     shown.sees(".candidates li.here")
     keys = "ynnyynyynnyynsnyyyyn"

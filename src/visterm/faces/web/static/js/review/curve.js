@@ -44,7 +44,7 @@ export function curveWords(state) {
   const what = kind === "class" ? "labels" : "tagged pictures";
   if (!figure) return `${labelled} ${what} so far. With a few more, Visterm can measure the quality.`;
   const later = figure.value === null || hoped(state) === null ? "" : `; about ${percent(hoped(state))} after ten more minutes`;
-  return `${figure.words[0].toUpperCase()}${figure.words.slice(1)}${later}`;
+  return `${labelled.toLocaleString("en")} ${what}: ${figure.words}${later}`;
 }
 
 /** The small form for the corner of a queue. */

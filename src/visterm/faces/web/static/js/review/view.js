@@ -101,7 +101,7 @@ export class ReviewView {
   #quality(state) {
     return h("div", { class: "quality" },
       h("div", {}, h("p", { class: "figure number" }, curveWords(state)),
-        h("p", { class: "soft" }, state.learning ? "Learning from your last answers." : [`With ${state.labelled.toLocaleString("en")} ${state.kind === "class" ? "labels" : "tagged pictures"}. `, state.figure?.model ? `This is ${state.figure.model}, the model in use.` : "This is what you taught here.", state.kind === "tag" ? " The likeliest tags are as many as a picture has." : ""])),
+        h("p", { class: "soft" }, state.learning ? "Learning from your last answers." : [state.figure?.model ? `This is ${state.figure.model}, the model in use.` : "This is what you taught here.", state.kind === "tag" ? " The likeliest tags are as many as a picture has." : ""])),
       curveLine(state, { width: 260, height: 64 }));
   }
 
