@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 #: Labels that are listed; machines get all of them.
 _LISTED = 20
+CompleteOption = Annotated[
+    bool, typer.Option("--complete", help="These tags, with those you gave before, are all that fit.")
+]
+OnlyOption = Annotated[bool, typer.Option("--only", help="Only these tags fit: deny all others, whoever gave them.")]
+AnsweringOption = Annotated[
+    str | None,
+    typer.Option(help="The queue whose question this answers: teach, tag, errors or measure.", metavar="QUEUE"),
+]
 
 
 def label(
@@ -37,16 +45,9 @@ def label(
         ),
     ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept what models suggest for them.")] = False,
-    complete: Annotated[
-        bool, typer.Option("--complete", help="These tags, with those you gave before, are all that fit.")
-    ] = False,
-    only: Annotated[
-        bool, typer.Option("--only", help="Only these tags fit: deny all others, whoever gave them.")
-    ] = False,
-    answering: Annotated[
-        str | None,
-        typer.Option(help="The queue whose question this answers: teach, tag, errors or measure.", metavar="QUEUE"),
-    ] = None,
+    complete: CompleteOption = False,
+    only: OnlyOption = False,
+    answering: AnsweringOption = None,
     new: Annotated[
         bool, typer.Option("--new", help="Accept a new class or tag even if it looks like another one.")
     ] = False,
