@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import visterm
+from visterm.catalogue.acts import Act
 from visterm.catalogue.pictures import Examined
 from visterm.workspace import Workspace
 
@@ -62,7 +63,8 @@ def build(folder: Path, n_pictures: int) -> None:
             (ids[i], "tag", f"tag{tag:03d}", "accepted", None) for i, of_one in enumerate(tags) for tag in set(of_one)
         ]
         rows += [(ids[i], "class", f"class{i % N_CLASSES:02d}", "accepted", None) for i in range(N_TAGGED)]
-        photos.catalogue.write_labels(rows, source="import")
+        photos.catalogue.write_labels(rows, source="import", act=Act.DESCRIBED)
+        photos.catalogue.describe(ids[:N_TAGGED], source="import")
         recipe = photos.library.recipe("colour", {})
         ((output, spec),) = recipe.outputs.items()
         directions = rng.random((N_TAGS, spec.n_dims), dtype=np.float32)

@@ -50,7 +50,7 @@ def equal(a: Truth, b: Truth) -> bool:
         and a.tags.shape == b.tags.shape
         and np.array_equal(a.tags.toarray(), b.tags.toarray())
         and np.array_equal(a.rejected.toarray(), b.rejected.toarray())
-        and np.array_equal(a.named.toarray(), b.named.toarray())
+        and np.array_equal(a.named, b.named)
         and all(
             np.array_equal(getattr(a, part), getattr(b, part)) for part in ("extent", "class_acts", "tag_acts", "loose")
         )

@@ -6,7 +6,7 @@ import sqlite3
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from visterm.catalogue.acts import Act, Extent
 from visterm.catalogue.labels import rank_of
@@ -29,9 +29,9 @@ class Truth:
     not have, by row.
 
     ``extent`` (n_pictures,) says how much of the tags is written (:class:`~visterm.catalogue.acts.Extent`); ``named``
-    are those of ``tags`` that a complete description names. ``class_acts`` and ``tag_acts`` (n_pictures,) say by which
-    :class:`~visterm.catalogue.acts.Act` a picture got its class and its tags: that of the description, else an answer
-    to a question that a queue chose by doubt, else to a measuring question.
+    (n_labels,) which entries of ``tags`` a complete description names. ``class_acts`` and ``tag_acts`` (n_pictures,)
+    say by which :class:`~visterm.catalogue.acts.Act` a picture got its class and its tags: that of the description,
+    else an answer to a question that a queue chose by doubt, else to a measuring question.
     """
 
     ids: NDArray[np.int64]
@@ -48,7 +48,7 @@ class Truth:
     extent: NDArray[np.int8]
     class_acts: NDArray[np.int8]
     tag_acts: NDArray[np.int8]
-    named: csr_array
+    named: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.sha256)
@@ -57,8 +57,7 @@ class Truth:
     def loose(self) -> NDArray[np.bool_]:
         """(n_tags,) tags that pictures have and no complete description names."""
         n_tags = len(self.tag_names)
-        has, is_named = (_used(matrix, n_tags) for matrix in (self.tags, self.named))
-        return has & ~is_named
+        return _used(self.tags.indices, n_tags) & ~_used(self.tags.indices[self.named], n_tags)
 
 
 def read_truth(connection: sqlite3.Connection) -> Truth:
@@ -85,13 +84,14 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
         labels.describe(connection.execute(f"{_DESCRIBED} ORDER BY rank"))
         labels.read(connection.execute(_SAID))
     tag_names = labels.names()
+    tags, named = _without_marks(labels.accepted.matrix(tag_names, len(ids)))
     return Truth(
         ids=labels.ids,
         sha256=sha256,
         paths=paths,
         copies=copies,
         classes=labels.classes,
-        tags=labels.accepted.matrix(tag_names, len(ids)),
+        tags=tags,
         rejected=labels.rejected.matrix(tag_names, len(ids)),
         tag_names=tag_names,
         splits=splits,
@@ -100,7 +100,7 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
         extent=labels.extent,
         class_acts=labels.class_acts,
         tag_acts=labels.tag_acts(),
-        named=labels.named.matrix(tag_names, len(ids)),
+        named=named,
     )
 
 
@@ -130,15 +130,16 @@ def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int])
     classes = list(known.classes)
     for row, name in zip(rows.tolist(), labels.classes, strict=True):
         classes[row] = name
-    tags = _with_rows(known.tags, known.tag_names, tag_names, rows, labels.accepted)
+    marked = _marked(known.tags, known.named)
+    tags = _with_rows(marked, known.tag_names, tag_names, rows, labels.accepted)
     rejected = _with_rows(known.rejected, known.tag_names, tag_names, rows, labels.rejected)
-    named = _with_rows(known.named, known.tag_names, tag_names, rows, labels.named)
-    used = _used(tags, len(tag_names)) | _used(rejected, len(tag_names))
+    used = _used(tags.indices, len(tag_names)) | _used(rejected.indices, len(tag_names))
     if not used.all():  # a tag has lost its last picture
-        tags, rejected, named = tags[:, used], rejected[:, used], named[:, used]
+        tags, rejected = tags[:, used], rejected[:, used]
         tag_names = [name for name, is_used in zip(tag_names, used.tolist(), strict=True) if is_used]
     denied = {row: names for row, names in known.denied_classes.items() if row not in set(rows.tolist())}
     denied |= {int(rows[place]): names for place, names in labels.denied_classes().items()}
+    tags, named = _without_marks(tags)
     extent, class_acts, tag_acts = known.extent.copy(), known.class_acts.copy(), known.tag_acts.copy()
     extent[rows], class_acts[rows], tag_acts[rows] = labels.extent, labels.class_acts, labels.tag_acts()
     return replace(
@@ -156,6 +157,8 @@ def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int])
 
 
 _PERSON = rank_of(PERSON)[0]
+#: Marks of tags while they are read: given somehow, or named by a complete description.
+_GIVEN, _NAMED = 1.0, 2.0
 #: The labels of people and imports, without suggestions.
 _SAID = "SELECT picture_id, kind, name, state, act, precedence FROM effective WHERE rank > 0 AND state != 'suggested'"
 #: Which pictures a source describes, and by which act.
@@ -178,7 +181,7 @@ class _Labels:
 
         self.ids = ids
         self.classes: list[str | None] = [None] * len(ids)
-        self.accepted, self.rejected, self.named = _Pairs(), _Pairs(), _Pairs()
+        self.accepted, self.rejected = _Pairs(), _Pairs()
         self.extent: NDArray[np.int8] = np.full(len(ids), Extent.PART, np.int8)
         self.class_acts: NDArray[np.int8] = np.full(len(ids), Act.SAID, np.int8)
         self._described: dict[int, int] = {}
@@ -202,10 +205,12 @@ class _Labels:
             if row is None:
                 continue
             if kind == "tag":
-                (self.accepted if state == "accepted" else self.rejected).add(row, name)
-                described = self._described.get(row)
-                if state == "accepted" and described is not None and act in (Act.DESCRIBED, described):
-                    self.named.add(row, name)
+                if state == "accepted":
+                    described = self._described.get(row)
+                    is_named = described is not None and act in (Act.DESCRIBED, described)
+                    self.accepted.add(row, name, _NAMED if is_named else _GIVEN)
+                else:
+                    self.rejected.add(row, name)
                 if act == Act.ANSWERED or (act == Act.MEASURED and row not in self._answered):
                     self._answered[row] = act
             elif state == "rejected":
@@ -230,14 +235,15 @@ class _Labels:
 
 
 class _Pairs:
-    """Pairs of a picture and a tag; names are numbered as they come and sorted at the end."""
+    """Pairs of a picture and a tag, each with a mark; names are numbered as they come and sorted at the end."""
 
     def __init__(self) -> None:
-        self._rows, self._numbers = array("q"), array("q")
+        self._rows, self._numbers, self._marks = array("q"), array("q"), array("f")
         self.names: dict[str, int] = {}
 
-    def add(self, row: int, name: str) -> None:
+    def add(self, row: int, name: str, mark: float = 1.0) -> None:
         self._rows.append(row)
+        self._marks.append(mark)
         self._numbers.append(self.names.setdefault(name, len(self.names)))
 
     def matrix(self, tag_names: Sequence[str], n_pictures: int) -> csr_array:
@@ -247,17 +253,35 @@ class _Pairs:
         columns = {name: column for column, name in enumerate(tag_names)}
         column_of_number = np.array([columns[name] for name in self.names], dtype=np.int64)
         rows, numbers = np.array(self._rows, dtype=np.int64), np.array(self._numbers, dtype=np.int64)
-        ones = np.ones(len(rows), dtype=np.float32)
-        matrix = csr_array((ones, (rows, column_of_number[numbers])), shape=(n_pictures, len(tag_names)))
+        marks = np.array(self._marks, dtype=np.float32)
+        matrix = csr_array((marks, (rows, column_of_number[numbers])), shape=(n_pictures, len(tag_names)))
         matrix.sort_indices()
         return matrix
 
 
-def _used(matrix: csr_array, n_tags: int) -> NDArray[np.bool_]:
-    """Which tags any picture has."""
+def _used(columns: NDArray[np.integer[Any]], n_tags: int) -> NDArray[np.bool_]:
+    """Which tags are among ``columns``."""
     import numpy as np
 
-    return np.bincount(matrix.indices, minlength=n_tags) > 0
+    return np.bincount(columns, minlength=n_tags) > 0
+
+
+def _marked(tags: csr_array, named: NDArray[np.bool_]) -> csr_array:
+    """Tags as they are read: marked where a complete description names them."""
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    marks = np.where(named, np.float32(_NAMED), np.float32(_GIVEN))
+    return csr_array((marks, tags.indices, tags.indptr), shape=tags.shape)
+
+
+def _without_marks(tags: csr_array) -> tuple[csr_array, NDArray[np.bool_]]:
+    """Tags as 0/1, and which of them were marked."""
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    ones = np.ones(len(tags.data), np.float32)
+    return csr_array((ones, tags.indices, tags.indptr), shape=tags.shape), tags.data == _NAMED
 
 
 def _with_rows(

@@ -14,6 +14,14 @@ from visterm.faces.cli.output import JsonOption, WorkspaceOption, at_a_terminal,
 
 #: Labels that are listed; machines get all of them.
 _LISTED = 20
+CompleteOption = Annotated[
+    bool, typer.Option("--complete", help="These tags, with those you gave before, are all that fit.")
+]
+OnlyOption = Annotated[bool, typer.Option("--only", help="Only these tags fit: deny all others, whoever gave them.")]
+AnsweringOption = Annotated[
+    str | None,
+    typer.Option(help="The queue whose question this answers: teach, tag, errors or measure.", metavar="QUEUE"),
+]
 
 
 def label(
@@ -33,16 +41,9 @@ def label(
         ),
     ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept what models suggest for them.")] = False,
-    complete: Annotated[
-        bool, typer.Option("--complete", help="These tags, with those you gave before, are all that fit.")
-    ] = False,
-    only: Annotated[
-        bool, typer.Option("--only", help="Only these tags fit: deny all others, whoever gave them.")
-    ] = False,
-    answering: Annotated[
-        str | None,
-        typer.Option(help="The queue whose question this answers: teach, tag, errors or measure.", metavar="QUEUE"),
-    ] = None,
+    complete: CompleteOption = False,
+    only: OnlyOption = False,
+    answering: AnsweringOption = None,
     new: Annotated[
         bool, typer.Option("--new", help="Accept a new class or tag even if it looks like another one.")
     ] = False,
