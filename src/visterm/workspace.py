@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from visterm import catalogue, collection, exchange, find, labels, learn, review, upkeep
-from visterm.catalogue.acts import AnsweredQueue
 from visterm.collection.holdings import Holdings
 from visterm.collection.opened import Pictures
+
+if TYPE_CHECKING:
+    from visterm.catalogue.acts import AnsweredQueue
 
 
 class Workspace(Holdings):
@@ -164,6 +166,10 @@ class Workspace(Holdings):
     def models(self) -> learn.Models:
         """The trained models, the newest last, and the model in use for each task."""
         return learn.reports.models(self)
+
+    def quality(self) -> learn.Qualities:
+        """How good the models in use are: one figure with its interval for each of classes, tags and search."""
+        return learn.quality.quality(self)
 
     def reports(self) -> learn.Reports:
         """How good each trained model is, in short; the newest first."""

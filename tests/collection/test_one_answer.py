@@ -253,9 +253,14 @@ def test_what_is_believed_has_an_age_everywhere(folder):
 
 def test_a_review_measures_as_the_report_does(folder):
     with Workspace(folder) as photos:
-        state = photos.reviewer.state()
+        figure = photos.reviewer.state().figure
         (quality,) = photos.report("knn@1").tasks
-        assert (state.measure, state.model, state.model_quality) == (quality.measure, "knn@1", quality.value)
+        assert (quality.figure, quality.words) == (figure, figure.words)
+        assert figure in photos.quality().figures
+        assert photos.status().quality == photos.quality().figures
+        assert figure in photos.models().figures
+    assert (figure.what, figure.model, figure.value) == ("classes", "knn@1", quality.value)
+    assert figure.low < figure.value <= figure.high
 
 
 def test_a_merged_tag_is_suggested_once(folder):

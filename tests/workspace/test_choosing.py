@@ -221,13 +221,13 @@ def test_without_the_network_other_features_are_used(tmp_path, monkeypatch):
 def test_people_read_what_was_chosen_and_how_good_it_is(photos, visterm):
     printed = visterm("train", "--choose", "-w", photos.folder).stdout
     assert "Trained on 30 labelled pictures of 50" in printed
-    assert "on 10 held-out pictures, give or take" in printed
-    assert "(guessing: 10%)" in printed
+    assert "% of classes right (between" in printed
+    assert "measured on 10 pictures marked as test pictures); guessing: 10%" in " ".join(printed.split())
     assert "by sdca on" in printed or "by knn on" in printed
     assert "Next: 'visterm tag'" in printed
     listed = visterm("models", "-w", photos.folder).stdout
     assert "colour" in listed
-    assert "% of suggestions right on 10 held-out pictures" in listed
+    assert "of the likeliest tags right (between" in listed
 
 
 def test_a_model_below_its_baseline_is_said_to_be_so(photos, visterm, monkeypatch):

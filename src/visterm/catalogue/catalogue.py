@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 from uuid import uuid4
@@ -24,6 +25,7 @@ from visterm.catalogue import (
 )
 from visterm.catalogue.acts import TagsAre
 from visterm.catalogue.history import History
+from visterm.catalogue.labels import Kind
 from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictures
 from visterm.catalogue.places import Places, posix
 from visterm.catalogue.records import IMPORT, PERSON, Reading, Record, import_source
@@ -256,6 +258,10 @@ class Catalogue(Sayings):
     def captions(self) -> list[str]:
         """The captions of the pictures, in order of picture id."""
         return self._read(importing.read_captions)
+
+    def labelled_before(self, ids: Iterable[int], kind: Kind, time: datetime) -> set[int]:
+        """Those of the pictures that people or imports gave a class, or tags, before ``time``."""
+        return self._read(truth.labelled_before, ids, kind, round(1e6 * time.timestamp()))
 
     # The whole
 

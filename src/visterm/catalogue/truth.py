@@ -165,6 +165,14 @@ _SAID = "SELECT picture_id, kind, name, state, act, precedence FROM effective WH
 _DESCRIBED = "SELECT picture_id, rank, act FROM described JOIN source ON source.id = source_id"
 
 
+def labelled_before(connection: sqlite3.Connection, ids: Iterable[int], kind: str, time: int) -> set[int]:
+    """Those of the pictures that people or imports gave a class, or tags, before ``time`` (microseconds)."""
+    given = """SELECT 1 FROM label JOIN term ON term.id = term_id JOIN source ON source.id = source_id
+               WHERE picture_id = ? AND kind = ? AND state = 'accepted' AND rank > 0 AND label.time < ?"""
+    with snapshot(connection):
+        return {number for number in ids if connection.execute(given, (number, kind, time)).fetchone()}
+
+
 class _Labels:
     """The labels of some pictures, collected from the rows of the database."""
 

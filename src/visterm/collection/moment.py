@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.labels import Kind
 from visterm.catalogue.truth import Truth
+from visterm.collection.drawing import measuring_order
 from visterm.collection.evidence import Evidence
 
 
@@ -42,6 +43,11 @@ class Frame:
     def keys(self) -> list[str]:
         """The content hashes of the pictures that have a file."""
         return [self.sha256[row] for row in self.rows]
+
+    @cached_property
+    def in_measuring_order(self) -> NDArray[np.intp]:
+        """The rows of the pictures that have a file, in the order in which they are drawn to measure on."""
+        return np.array(self.rows, np.intp)[measuring_order(self.keys)]
 
     @cached_property
     def folders(self) -> tuple[list[str], NDArray[np.intp]]:

@@ -3,17 +3,23 @@ from .document import json_name as json_name
 from .document import plain as plain
 from .document import short as short
 from .document import shorten as shorten
+from .figure import Figure as Figure
+from .figure import Stratum as Stratum
+from .figure import figure as figure
+from .figure import interval as interval
 from .notebook import PictureDocument as PictureDocument
 from .wording import counted as counted
-from .wording import how_good as how_good
 from .wording import not_a_share as not_a_share
 from .wording import percent as percent
 
 __all__ = [
     "Document",
+    "Figure",
     "PictureDocument",
+    "Stratum",
     "counted",
-    "how_good",
+    "figure",
+    "interval",
     "json_name",
     "not_a_share",
     "percent",

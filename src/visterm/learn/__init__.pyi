@@ -1,4 +1,5 @@
 from . import evaluating as evaluating
+from . import quality as quality
 from . import reports as reports
 from . import training as training
 from .engine.attempts import Attempt as Attempt
@@ -10,6 +11,7 @@ from .engine.choosing import sample_rows as sample_rows
 from .engine.comparison import Comparison as Comparison
 from .engine.comparison import compare as compare
 from .engine.dataset import Dataset as Dataset
+from .engine.dataset import Origin as Origin
 from .engine.dataset import encode_classes as encode_classes
 from .engine.fitting import Fitted as Fitted
 from .engine.fitting import as_ranker as as_ranker
@@ -41,6 +43,7 @@ from .engine.training import train_method as train_method
 from .engine.training import validation_split as validation_split
 from .evaluating import Evaluation as Evaluation
 from .learned_search import learned_search as learned_search
+from .quality import Qualities as Qualities
 from .reports import Methods as Methods
 from .reports import Models as Models
 from .reports import Report as Report
@@ -65,7 +68,9 @@ __all__ = [
     "Measured",
     "Methods",
     "Models",
+    "Origin",
     "Performance",
+    "Qualities",
     "Report",
     "Reports",
     "SignedRank",
@@ -90,6 +95,7 @@ __all__ = [
     "measure",
     "measure_fitted",
     "measured_queries",
+    "quality",
     "reports",
     "sample_rows",
     "tag_probabilities",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm import registry
+from visterm.catalogue.labels import Kind
 from visterm.catalogue.records import Skipped
 from visterm.collection.features import described, stored_features
+from visterm.collection.measuring import MeasuringSample, measuring_sample
 from visterm.compute import progress
 from visterm.contracts import Task
 from visterm.documents.wording import counted
 from visterm.errors import InputError
-from visterm.learn import Dataset, encode_classes
+from visterm.learn import Dataset, Origin, encode_classes
 from visterm.learn.engine.completeness import with_shares
 from visterm.vision.recipes.base import Recipe
 
@@ -33,6 +35,7 @@ def labels_only(holdings: Holdings, collection: Collection) -> Dataset:
     y, class_names = encode_classes(truth.classes)
     nothing = np.empty((len(truth), 0), np.float32)
     names, denied = tuple(truth.tag_names), truth.rejected if truth.rejected.nnz else None
+    classes, tags = (_origin(measuring_sample(holdings, collection, kind)) for kind in get_args(Kind))
     return Dataset(
         name=holdings.folder.name,
         X=nothing,
@@ -44,7 +47,17 @@ def labels_only(holdings: Holdings, collection: Collection) -> Dataset:
         denied=denied,
         extent=truth.extent,
         loose=truth.loose,
+        class_origin=classes,
+        tag_origin=tags,
     )
+
+
+def _origin(sample: MeasuringSample) -> Origin:
+    """Places in a measuring sample that stands for all, and the acts."""
+    place = np.full(len(sample.answered), -1, np.int64)
+    if sample.stands_for_all:
+        place[sample.rows] = np.arange(len(sample.rows))
+    return Origin(place, sample.act)
 
 
 def labelled(

@@ -10,7 +10,9 @@ from visterm.catalogue.labels import Kind
 from visterm.collection.doubts import doubts_about
 from visterm.contracts import Task
 from visterm.documents.document import Document
+from visterm.documents.figure import Figure as FigureOfTask
 from visterm.errors import InputError
+from visterm.learn.quality import figure_of
 from visterm.models import ModelInfo
 from visterm.models.card import model_card
 
@@ -20,10 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Models(Document):
-    """The models of a workspace, the newest last, and the reference of the one in use for each task."""
+    """The models of a workspace, the newest last, and the reference of the one in use for each task.
+
+    ``figures`` say how good each model is at each of its tasks.
+    """
 
     models: list[ModelInfo]
     in_use: dict[str, str]
+    figures: list[FigureOfTask]
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,18 @@ class Reports(Document):
 
 @dataclass(frozen=True)
 class Quality:
-    """How good a model is at one task, in words too: the ``value`` of its main ``measure``, and that of guessing."""
+    """How good a model is at one task: its ``figure``, in words too.
+
+    ``value`` is its main ``measure`` on all ``held_out`` pictures, by which models are compared, and ``baseline`` that
+    of guessing.
+    """
 
     task: str
     measure: str
     value: float | None
     baseline: float | None
     held_out: int
+    figure: FigureOfTask
     words: str
 
 
@@ -126,7 +137,9 @@ class Report(Document):
 
 def models(holdings: Holdings) -> Models:
     """The trained models, the newest last, and the model in use for each task."""
-    return Models(holdings.shelf.infos(), holdings.shelf.in_use())
+    infos = holdings.shelf.infos()
+    figures = [figure_of(holdings, info, task) for info in infos for task in info.abilities]
+    return Models(infos, holdings.shelf.in_use(), figures)
 
 
 def methods() -> Methods:
@@ -181,7 +194,7 @@ def report(holdings: Holdings, model: str) -> Report:
         pictures=learned.get("pictures", 0),
         pictures_with_class=learned.get("pictures_with_class", 0),
         pictures_with_tags=learned.get("pictures_with_tags", 0),
-        tasks=[_quality(info, task) for task in info.abilities],
+        tasks=[_quality(holdings, info, task) for task in info.abilities],
         figures=[Figure(name, value, info.baseline_metrics.get(name)) for name, value in info.metrics.items()],
         names=_names(info),
         doubts=list(dict.fromkeys(doubt for task in info.abilities for doubt in doubts_about(opened, task))),
@@ -197,10 +210,10 @@ def _in_use(holdings: Holdings) -> dict[str, list[str]]:
     return found
 
 
-def _quality(info: ModelInfo, task: Task) -> Quality:
-    measure = info.main_measure(task)
+def _quality(holdings: Holdings, info: ModelInfo, task: Task) -> Quality:
+    measure, measured = info.main_measure(task), figure_of(holdings, info, task)
     value, baseline = info.quality(task), info.baseline_metrics.get(measure)
-    return Quality(task.value, measure, value, baseline, info.held_out(task), info.in_words(task))
+    return Quality(task.value, measure, value, baseline, info.held_out(task), measured, measured.words)
 
 
 def _names(info: ModelInfo) -> list[NameQuality]:

@@ -20,11 +20,13 @@ from visterm.compute import one_blas_thread
 from visterm.contracts import Task
 from visterm.contracts.tasks import LEARNED
 from visterm.documents.document import Document
+from visterm.documents.figure import Figure
 from visterm.errors import InputError, UsageError
 from visterm.learn import Attempt, Choice, Dataset, Trained, learns_from_untagged, train_method
 from visterm.learn.choosing import MINUTES, Chooser, why_not
 from visterm.learn.data import labelled, labelled_but_unreadable, labels_only, require_labels
 from visterm.learn.learned_search import learned_search
+from visterm.learn.quality import figure_of, right_answers
 from visterm.models import Model, ModelInfo, save_model
 from visterm.vision.recipes.base import Recipe
 
@@ -54,12 +56,13 @@ class TrainedModel(ModelInfo, Document):
     """All that is known of a model that was just trained. ``left_out`` pictures could not be used, with the reason.
 
     ``earlier`` counts the undecided suggestions of its earlier versions. ``replaced`` has the tasks that are now done
-    by another model than before.
+    by another model than before. ``figures`` say how good it is, one for each task.
     """
 
     left_out: list[Skipped] = field(default_factory=list)
     earlier: dict[str, int] = field(default_factory=dict)
     replaced: list[Replacement] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -68,10 +71,17 @@ class TrainedModel(ModelInfo, Document):
         left_out: Sequence[Skipped] = (),
         earlier: Mapping[str, int] | None = None,
         replaced: Sequence[Replacement] = (),
+        figures: Sequence[Figure] = (),
     ) -> Self:
         """The same as a document."""
         known = {item.name: getattr(info, item.name) for item in fields(ModelInfo)}
-        return cls(**known, left_out=list(left_out), earlier=dict(earlier or {}), replaced=list(replaced))
+        return cls(
+            **known,
+            left_out=list(left_out),
+            earlier=dict(earlier or {}),
+            replaced=list(replaced),
+            figures=list(figures),
+        )
 
 
 @dataclass(frozen=True)
@@ -97,15 +107,17 @@ class Tried:
 class Outcome:
     """The result for one of classes, tags and search.
 
-    ``model`` is None if nothing could be learned; ``reason`` says why. ``quality`` is the main measure on
-    ``held_out`` pictures, and ``baseline`` is what guessing reaches. ``suggestions`` is the number of tags that were
-    suggested for these pictures. ``measures`` has all measures by name. ``tried`` is empty if an earlier choice was
-    kept. For ``untried`` the time was too short. ``half_quality`` is the quality with half of the labelled pictures, in
-    the comparison. ``weak`` lists the classes or tags that are recognised worst.
+    ``model`` is None if nothing could be learned; ``reason`` says why. ``figure`` says how good the model is.
+    ``quality`` is the main measure on all ``held_out`` pictures, and ``baseline`` is what guessing reaches.
+    ``suggestions`` is the number of tags that were suggested for these pictures. ``measures`` has all measures by name.
+    ``tried`` is empty if an earlier choice was kept. For ``untried`` the time was too short. ``half_quality`` is the
+    quality with half of the labelled pictures, in the comparison. ``weak`` lists the classes or tags that are
+    recognised worst.
     """
 
     what: str
     model: str | None = None
+    figure: Figure | None = None
     method: str = ""
     recipe: str = ""
     quality: float | None = None
@@ -263,7 +275,8 @@ def train_one(
         now = holdings.shelf.in_use()
     left_out = [*labelled_but_unreadable(holdings), *failed]
     replaced = [Replacement(task, used, before.get(task)) for task, used in now.items() if used != before.get(task)]
-    return TrainedModel.of(info, left_out, _earlier_suggestions(holdings, info), replaced)
+    figures = [figure_of(holdings, info, task) for task in info.abilities]
+    return TrainedModel.of(info, left_out, _earlier_suggestions(holdings, info), replaced, figures)
 
 
 def _info(name: str, method: registry.Method, recipe: Recipe, trained: Trained) -> ModelInfo:
@@ -310,6 +323,7 @@ def _about(trained: Trained) -> dict[str, Any]:
         about["held_out_class" if task is Task.CLASSIFY else "held_out_tags"] = number
     if Task.ANNOTATE in performance.n_held_out:
         about["held_out_suggestions"] = performance.n_suggested
+    about["right"] = {task.value: right_answers(trained.data, performance, task) for task in performance.values}
     for task, values in performance.of_labels.items():
         names, counts = parts[task]
         for name, count, value in zip(names, counts.tolist(), values.tolist(), strict=True):
@@ -335,6 +349,7 @@ def _outcome(what: str, model: TrainedModel, choice: Choice | None) -> Outcome:
     return Outcome(
         what,
         model=model.reference,
+        figure=next(each for each in model.figures if each.what == what),
         method=model.method,
         recipe=model.recipe,
         quality=model.metrics.get(main),

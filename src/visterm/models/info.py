@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from visterm.contracts.tasks import LEARNED, Task
-from visterm.documents.wording import how_good
+from visterm.documents.figure import Basis, Figure, Stratum, figure
 from visterm.version import __version__
 
 _MAIN_MEASURES = {Task.CLASSIFY: "accuracy", Task.ANNOTATE: "tag accuracy", Task.RANK: "AvgP"}
+
+
+class RightAnswers(NamedTuple):
+    """What was right of held-out pictures: the sum, and the number of pictures.
+
+    Pictures that were ``asked`` about to measure are apart from those labelled ``otherwise``. ``by_doubt`` counts the
+    labelled pictures that a queue had chosen.
+    """
+
+    basis: Basis
+    otherwise: tuple[float, int]
+    asked: tuple[float, int]
+    by_doubt: int
+
+    @property
+    def strata(self) -> list[Stratum]:
+        """Both parts together: each has its share."""
+        return [Stratum(1.0, self.otherwise[0] + self.asked[0], self.otherwise[1] + self.asked[1])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +92,24 @@ class ModelInfo:
         """The number of tags suggested for held-out pictures; None if nobody counted."""
         return self.training.get("held_out_suggestions")
 
-    def in_words(self, task: Task) -> str:
-        """How good the model is at ``task``, for people."""
-        baseline, held_out = self.baseline_metrics.get(self.main_measure(task)), self.held_out(task)
+    def right(self, task: Task) -> RightAnswers:
+        """What was right of the held-out pictures; models of earlier versions have only the measures."""
+        known = self.training.get("right", {}).get(task.value)
+        if known is not None:
+            parts = [(float(known[part][0]), int(known[part][1])) for part in ("otherwise", "asked")]
+            return RightAnswers(known["basis"], parts[0], parts[1], int(known["by_doubt"]))
+        value = self.metrics.get("P@1") if task is Task.RANK else self.quality(task)
+        measured = self.held_out(task)
+        return RightAnswers("labelled pictures", (0.0 if value is None else value * measured, measured), (0.0, 0), 0)
+
+    def figure(self, task: Task, strata: Sequence[Stratum] | None = None, *, advice: str = "") -> Figure:
+        """How good the model is at ``task``: by its held-out pictures, or by ``strata`` of the measuring sample."""
+        right = self.right(task)
         what = next(word for word, learned in LEARNED.items() if learned is task)
-        return how_good(what, self.metrics, self.quality(task), baseline, held_out, self.held_out_suggestions)
+        baseline = None if task is Task.RANK else self.baseline_metrics.get(self.main_measure(task))
+        parts = right.strata if strata is None else strata
+        basis = right.basis if strata is None else "measuring sample"
+        return figure(what, basis, parts, model=self.reference, baseline=baseline, advice=advice)
 
     def is_below_baseline(self, task: Task) -> bool:
         """Whether the model was measured to be worse than guessing."""

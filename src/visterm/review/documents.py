@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from visterm.catalogue.labels import Kind
 from visterm.collection.judgements import Age
 from visterm.collection.rows import Columns, PictureRow
 from visterm.documents.document import Document
+from visterm.documents.figure import Figure
 
-Queue = Literal["teach", "errors", "tag"]
+Queue = Literal["teach", "errors", "tag", "measure"]
 
 
 @dataclass(frozen=True)
@@ -18,18 +19,23 @@ class Questions(Document):
     """Pictures to decide about, the most useful first; ``left`` counts all questions of the queue.
 
     The ``labels`` of a picture are the likely answers. If the question is about one answer, ``asked`` is that answer.
-    For a likely error, ``said`` is what people said. ``ages`` say when the model, and the review, learned.
+    For a likely error, ``said`` is what people said. ``ages`` say when the model, and the review, learned. Pictures in
+    ``measuring`` were drawn at random, to measure: their answers belong to the queue "measure".
     """
 
     queue: Queue
     questions: list[PictureRow]
     left: int
     ages: list[Age]
+    measuring: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The measured quality (right classes, or tag accuracy; from 0 to 1) with this number of labelled pictures."""
+    """The measured quality (right classes, or tag accuracy; from 0 to 1) with this number of labelled pictures.
+
+    All points of a curve are measured on the same pictures, and a drop is shown only if it is more than chance.
+    """
 
     labels: int
     quality: float
@@ -49,9 +55,9 @@ class ReviewState(Document):
     """The number of pictures that wait in each queue, and the quality measured so far.
 
     ``cold`` is true while nothing is labelled: begin with groups. ``curve`` has the quality of what the review learned
-    by the number of labels, and ``measure`` names it. ``model_quality`` is the same measure of ``model``, the model in
-    use, on held-out pictures, as in its report; None if it was not measured. ``expected`` estimates the quality after
-    ten more minutes; None if there is too little to go by. ``learning`` is true while the heads are fitted again.
+    by the number of labels. ``figure`` says how good the model in use is, as everywhere; without a model, how good what
+    the review learned is. ``expected`` estimates the quality after ten more minutes; None if there is too little to go
+    by. ``measure`` counts the measuring questions that wait. ``learning`` is true while the heads are fitted again.
     ``problem`` says why nothing can be reviewed. ``kind`` is what is asked about, classes or tags: ``labelled``
     pictures have it and ``unlabelled`` ones do not. ``alike`` pictures have no label at all and can be named in groups.
     """
@@ -70,9 +76,8 @@ class ReviewState(Document):
     fitted_changes: int
     problem: str | None = None
     alike: int = 0
-    measure: str = ""
-    model: str | None = None
-    model_quality: float | None = None
+    measure: int = 0
+    figure: Figure | None = None
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,13 @@ class ClassHead:
         """The share of labelled pictures whose class is right without their own label."""
         return float((self.left_out.argmax(axis=1) == self.given).mean()) if len(self.rows) else 0.0
 
+    @property
+    def likeliest(self) -> Integers:
+        """The likeliest class of all pictures, of the labelled ones without their own label."""
+        found = self.p.argmax(axis=1)
+        found[self.rows] = self.left_out.argmax(axis=1)
+        return found
+
 
 def fit_classes(Z: Floats, rows: Integers, given: Integers, n_classes: int) -> ClassHead:
     """A head for classes: ``given`` are the classes of ``rows``, from 0."""

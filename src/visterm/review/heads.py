@@ -15,6 +15,7 @@ from visterm.catalogue.labels import Kind
 from visterm.collection.judgements import Age, Judged, LikelyName, n_labelled
 from visterm.collection.moment import Collection
 from visterm.collection.view import View
+from visterm.review.documents import TagWork
 from visterm.review.head import ClassHead, TagHead, fit_classes, fit_tags
 
 #: A head needs this many labelled pictures.
@@ -23,6 +24,10 @@ _MOST_ERRORS = 200
 #: A label looks wrong if the head gives it at most this probability, and another class at least that.
 _UNLIKELY, _LIKELY = 0.15, 0.6
 _UNLIKELY_TAG = 0.02
+#: A tag below this probability, or below this share of its threshold, is not asked about.
+LEAST_ASKED, SHARE_ASKED = 0.02, 0.3
+#: Tags of a picture that are looked at to measure.
+_MOST_TAGS = 12
 
 #: A label that looks wrong: picture id, what was said, and what the head says.
 Doubted = tuple[int, str, LikelyName]
@@ -41,7 +46,7 @@ class Heads:
     tag_names: list[str]
     classes: ClassHead | None
     tags: TagHead | None
-    half: float | None
+    half: ClassHead | None
     learned: str
     errors: list[Doubted] = field(default_factory=list)
 
@@ -67,12 +72,22 @@ class Heads:
         age = Age(REVIEW, kind, self.learned, n_labelled(self.collection.truth, kind))
         return Judged(age, names, looked, lambda row: p[place[row]].astype(np.float64))
 
-    @property
-    def quality(self) -> float | None:
-        """Measured without each picture's own label: the share of right classes, or the tag accuracy."""
+    @cached_property
+    def row_in_truth(self) -> dict[int, int]:
+        """The row of ``Z`` by the row of the truth."""
+        rows = self.collection.frame.rows
+        return {rows[place]: row for row, place in enumerate(self.places.tolist())}
+
+    @cached_property
+    def likeliest(self) -> NDArray[np.integer[Any]]:
+        """The numbers of the likeliest names for each row of ``Z``, without its own label: one class, or some tags."""
         if self.classes is not None:
-            return self.classes.accuracy
-        return None if self.tags is None else self.tags.accuracy
+            return self.classes.likeliest[:, None]
+        if self.tags is None:
+            return np.empty((len(self.Z), 0), np.intp)
+        p = self.tags.p.copy()
+        p[self.tags.rows] = self.tags.left_out
+        return np.argsort(-p, axis=1, kind="stable")[:, :_MOST_TAGS]
 
 
 def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32]) -> Heads:
@@ -112,12 +127,12 @@ def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32]) -> H
     return fit
 
 
-def _half(Z: NDArray[np.float32], rows: NDArray[Any], given: NDArray[Any], n_classes: int) -> float | None:
-    """The accuracy with half of the labels, to estimate what more labels would bring."""
+def _half(Z: NDArray[np.float32], rows: NDArray[Any], given: NDArray[Any], n_classes: int) -> ClassHead | None:
+    """A head that learned from half of the labels, to estimate what more labels would bring."""
     if len(rows) < 4 * n_classes:
         return None
     some = np.random.default_rng(0).permutation(len(rows))[: len(rows) // 2]
-    return fit_classes(Z, rows[some], given[some], n_classes).accuracy
+    return fit_classes(Z, rows[some], given[some], n_classes)
 
 
 def _errors(view: View, fit: Heads, matrix: Any) -> list[Doubted]:
@@ -144,3 +159,26 @@ def _errors(view: View, fit: Heads, matrix: Any) -> list[Doubted]:
                     found.append((0.5 - p, int(view.ids[fit.places[row]]), names[tag], option))
     found.sort(key=lambda each: -each[0])
     return [each[1:] for each in found[:_MOST_ERRORS]]
+
+
+def tag_work(view: View, fit: Heads) -> list[TagWork]:
+    """The tags that can be asked about, those with the most undecided pictures first."""
+    if fit.tags is None:
+        return []
+    near = (fit.tags.p >= np.maximum(LEAST_ASKED, SHARE_ASKED * fit.tags.thresholds)) & ~decided(view, fit)
+    counts = near.sum(axis=0)
+    order = np.argsort(-counts, kind="stable")
+    return [TagWork(fit.tag_names[place], int(counts[place])) for place in order if counts[place]]
+
+
+def decided(view: View, fit: Heads) -> NDArray[np.bool_]:
+    """Which (picture, tag) pairs people have decided about, for the rows of ``fit.Z`` and ``fit.tag_names``."""
+    truth = view.collection.truth
+    column = {name: place for place, name in enumerate(truth.tag_names)}
+    said = (truth.tags + truth.rejected)[view.rows[fit.places]].tocsc()
+    found = np.zeros((len(fit.places), len(fit.tag_names)), np.bool_)
+    for place, name in enumerate(fit.tag_names):
+        if name in column:
+            own = said.indices[said.indptr[column[name]] : said.indptr[column[name] + 1]]
+            found[own, place] = True
+    return found

@@ -14,38 +14,42 @@ from collections.abc import Collection as Collection_
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.catalogue.acts import Act
 from visterm.catalogue.labels import Kind
 from visterm.catalogue.listing import Said
 from visterm.collection.features import RECIPE, ready_recipe, stored_features
 from visterm.collection.filters import in_state
 from visterm.collection.judgements import LikelyName, believed
+from visterm.collection.measuring import MeasuringSample, measuring_sample
+from visterm.collection.measuring import skip as remember_skipped
 from visterm.collection.moment import Frame
 from visterm.collection.rows import columns_of, rows_of
 from visterm.collection.view import View
 from visterm.contracts import Task
+from visterm.documents.figure import Figure
 from visterm.errors import InputError, VistermError
-from visterm.models import ModelInfo
-from visterm.review.documents import CurvePoint, Groups, PictureGroup, Questions, Queue, ReviewState, TagWork
+from visterm.learn.quality import figure_of
+from visterm.review.asking import mixed
+from visterm.review.curve import Curve, hoped_for, live_figure, measured_rows, portion
+from visterm.review.documents import Groups, PictureGroup, Questions, Queue, ReviewState
 from visterm.review.head import choose_questions, class_doubt, group, tag_doubt
-from visterm.review.heads import Doubted, Heads, fit_heads
+from visterm.review.heads import LEAST_ASKED, SHARE_ASKED, Doubted, Heads, decided, fit_heads, tag_work
 from visterm.storage import write_text_atomically
 from visterm.subspace import reduced
 
 if TYPE_CHECKING:
     from visterm.collection.holdings import Holdings
 
-#: A tag below this probability, or below this share of its threshold, is not asked about.
-_LEAST_ASKED, _SHARE_ASKED = 0.02, 0.3
 #: Answers offered for a picture: one for each of the keys 1 to 9.
 _MOST_OPTIONS = 9
-#: Decisions that a person makes in ten minutes, about one in four seconds.
-_IN_TEN_MINUTES = 150
-_MAX_CURVE = 500
+#: Measuring questions that may wait for an answer.
+_MOST_WAITING = 200
 
 
 class Reviewer:
@@ -57,9 +61,9 @@ class Reviewer:
         self._reduced: tuple[Frame, object, NDArray[np.intp], NDArray[np.float32]] | None = None
         self._fit: Heads | None = None
         self._learning = False
-        self._curve: list[CurvePoint] | None = None
+        self._curve = Curve(holdings.state / "review.json")
         self._kept: set[tuple[int, str, str]] | None = None
-        self._file, self._kept_file = holdings.state / "review.json", holdings.state / "review-kept.json"
+        self._kept_file = holdings.state / "review-kept.json"
 
     # What is asked for
 
@@ -85,10 +89,7 @@ class Reviewer:
                 problem=str(error),
             )
         labelled = self._n_labelled(view, fit.kind)
-        curve = self._known_curve()
-        tags = self._tag_work(view, fit)
-        task = Task.CLASSIFY if fit.kind == "class" else Task.ANNOTATE
-        model = self._holdings.shelf.best(task)
+        sample = self._sample(view, fit)
         return ReviewState(
             ready=True,
             cold=fit.classes is None and fit.tags is None,
@@ -98,14 +99,13 @@ class Reviewer:
             unlabelled=len(view) - labelled,
             teach=len(self._undecided(view, fit)),
             errors=len(self._open_errors(view, fit)),
-            tags=tags,
-            curve=curve,
-            expected=expected(curve, fit.half),
+            tags=tag_work(view, fit),
+            curve=self._curve.points(view.collection, fit.kind, measured_rows(sample)),
+            expected=hoped_for(fit, self._sample_then(fit), labelled),
             fitted_changes=fit.collection.version[1],
             alike=int(in_state(view, "unlabelled")[fit.places].sum()),
-            measure=ModelInfo.main_measure(task),
-            model=None if model is None else model.reference,
-            model_quality=None if model is None else model.quality(task),
+            measure=sample.to_ask,
+            figure=self._figure(fit),
         )
 
     def questions(
@@ -119,6 +119,8 @@ class Reviewer:
             return self._asked(view, fit, queue, [self._error(view, fit, *each) for each in found[:limit]], len(found))
         if queue == "tag":
             return self._about_tag(view, fit, tag or "", without, limit)
+        if queue == "measure":
+            return self._to_measure(view, fit, without, limit)
         rows = self._undecided(view, fit)
         rows = rows[~np.isin(view.ids[fit.places[rows]], list(without))]
         p = fit.classes.p if fit.classes is not None else fit.tags.p if fit.tags is not None else None
@@ -126,8 +128,7 @@ class Reviewer:
             return self._asked(view, fit, queue, [], len(rows))
         doubt = class_doubt(p[rows]) if fit.classes is not None else tag_doubt(p[rows])
         chosen = choose_questions(fit.Z, rows, doubt, limit, random_state=fit.collection.version[1])
-        asked = [_Asked(int(row), self._likely(view, fit, int(row))) for row in chosen]
-        return self._asked(view, fit, queue, asked, len(rows))
+        return self._mixed(view, fit, chosen.tolist(), without, limit, len(rows))
 
     def groups(self, *, limit: int = 30) -> Groups:
         """Groups of look-alikes among the pictures without a label."""
@@ -159,6 +160,14 @@ class Reviewer:
     def fit(self) -> Heads | None:
         """What was learned last; None if nobody has asked yet."""
         return self._fit
+
+    def skip(self, number: int, *, skip: bool = True) -> ReviewState:
+        """Note that nobody can tell the answer to a measuring question, so that it is not asked again, or undo that."""
+        (picture,) = self._holdings.numbered([number])
+        fit = self._current(self._holdings.views.newest())
+        with self._guard:
+            remember_skipped(self._holdings.state, fit.kind, picture.sha256, skipping=skip)
+        return self.state()
 
     def wait(self) -> None:
         """Return when the heads have learned from all that was said so far."""
@@ -219,24 +228,25 @@ class Reviewer:
             return self._reduced[2], self._reduced[3]
 
     def _measured(self, view: View, fit: Heads) -> None:
-        quality = fit.quality
-        if quality is None:
-            return
-        curve = self._known_curve()
-        n = self._n_labelled(view, fit.kind)
-        if not curve or curve[-1].labels != n or abs(curve[-1].quality - quality) > 1e-9:
-            curve = [*curve, CurvePoint(n, round(quality, 4), time.time())][-_MAX_CURVE:]
-            self._curve = curve
-            points = [[point.labels, point.quality, point.time] for point in curve]
-            with suppress(VistermError):  # a disk that cannot be written to must not stop a review
-                write_text_atomically(self._file, json.dumps(points))
+        if fit.classes is not None or fit.tags is not None:
+            n_labelled, ids = self._n_labelled(view, fit.kind), view.collection.truth.ids
+            self._curve.add(portion(fit, ids, self._sample_then(fit), n_labelled, time.time()))
 
-    def _known_curve(self) -> list[CurvePoint]:
-        if self._curve is None:
-            self._curve = []
-            with suppress(OSError, ValueError, TypeError):
-                self._curve = [CurvePoint(*point) for point in json.loads(self._file.read_text())]
-        return self._curve
+    def _sample(self, view: View, fit: Heads) -> MeasuringSample:
+        return measuring_sample(self._holdings, view.collection, fit.kind)
+
+    def _sample_then(self, fit: Heads) -> MeasuringSample:
+        """The measuring sample as it was when the heads learned."""
+        return measuring_sample(self._holdings, fit.collection, fit.kind)
+
+    def _figure(self, fit: Heads) -> Figure | None:
+        """How good the model in use is; without one that was measured, what the review has learned."""
+        task = Task.CLASSIFY if fit.kind == "class" else Task.ANNOTATE
+        model = self._holdings.shelf.best(task)
+        figure = None if model is None else figure_of(self._holdings, model, task)
+        if figure is None or (figure.value is None and figure.pictures == 0):
+            figure = live_figure(fit, self._sample_then(fit)) if fit.classes or fit.tags else None
+        return figure
 
     def _known_kept(self) -> set[tuple[int, str, str]]:
         if self._kept is None:
@@ -262,7 +272,7 @@ class Reviewer:
             open_, flag = np.diff(view.collection.truth.tags[view.rows].indptr)[fit.places] == 0, Said.REJECTED
         denied = np.flatnonzero(open_ & ((view.said[fit.places] & flag) > 0))
         for row in denied.tolist():
-            open_[row] = any(one.probability >= _LEAST_ASKED for one in self._likely(view, fit, row))
+            open_[row] = any(one.probability >= LEAST_ASKED for one in self._likely(view, fit, row))
         return np.flatnonzero(open_)
 
     @staticmethod
@@ -282,6 +292,36 @@ class Reviewer:
         left = [name for name in found if name.name not in denied]
         return sorted(left, key=lambda name: -name.probability)[:_MOST_OPTIONS]
 
+    def _to_measure(self, view: View, fit: Heads, without: Collection_[int], limit: int) -> Questions:
+        """The next pictures of the measuring sample."""
+        sample = self._sample(view, fit)
+        place, ids = fit.row_in_truth, view.collection.truth.ids
+        rows = [place[row] for row in sample.next() if row in place and int(ids[row]) not in without]
+        asked = [_Asked(row, self._likely(view, fit, row)) for row in rows[:limit]]
+        return self._asked(view, fit, "measure", asked, len(rows), {one.row for one in asked})
+
+    def _mixed(
+        self, view: View, fit: Heads, chosen: list[int], without: Collection_[int], limit: int, left: int
+    ) -> Questions:
+        """Pictures that teach most, and among them some to measure."""
+        sample = self._sample(view, fit)
+        place, ids = fit.row_in_truth, view.collection.truth.ids
+        answers = int((sample.act == Act.ANSWERED).sum()), int((sample.act == Act.MEASURED).sum())
+        # What was asked and is not answered yet counts as if it were.
+        to_measure = [row for row in islice(sample.next(), _MOST_WAITING) if row in place]
+        waiting = sum(int(ids[row]) in without for row in to_measure)
+        both = mixed(
+            chosen,
+            [place[row] for row in to_measure if int(ids[row]) not in without],
+            measured=answers[1] + waiting,
+            answers=sum(answers) + len(without),
+            sample=len(sample.rows),
+            limit=min(limit, left),
+        )
+        found = dict(both)
+        asked = [_Asked(row, self._likely(view, fit, row)) for row in found]
+        return self._asked(view, fit, "teach", asked, left, {row for row, measures in found.items() if measures})
+
     def _open_errors(self, view: View, fit: Heads) -> list[Doubted]:
         """The likely errors that are still open: the label still stands, and nobody has confirmed it."""
         truth = view.collection.truth
@@ -298,28 +338,6 @@ class Reviewer:
                 standing.append((number, said, option))
         return standing
 
-    def _tag_work(self, view: View, fit: Heads) -> list[TagWork]:
-        if fit.tags is None:
-            return []
-        decided = self._decided(view, fit)
-        near = (fit.tags.p >= np.maximum(_LEAST_ASKED, _SHARE_ASKED * fit.tags.thresholds)) & ~decided
-        counts = near.sum(axis=0)
-        order = np.argsort(-counts, kind="stable")
-        return [TagWork(fit.tag_names[place], int(counts[place])) for place in order if counts[place]]
-
-    @staticmethod
-    def _decided(view: View, fit: Heads) -> NDArray[np.bool_]:
-        """Which (picture, tag) pairs people have decided about, for the rows of ``fit.Z`` and ``fit.tag_names``."""
-        truth = view.collection.truth
-        column = {name: place for place, name in enumerate(truth.tag_names)}
-        said = (truth.tags + truth.rejected)[view.rows[fit.places]].tocsc()
-        decided = np.zeros((len(fit.places), len(fit.tag_names)), np.bool_)
-        for place, name in enumerate(fit.tag_names):
-            if name in column:
-                own = said.indices[said.indptr[column[name]] : said.indptr[column[name] + 1]]
-                decided[own, place] = True
-        return decided
-
     def _about_tag(self, view: View, fit: Heads, tag: str, without: Collection_[int], limit: int) -> Questions:
         """Pictures around the threshold of a tag: the answers there teach most about it."""
         judged = fit.tag_judged
@@ -327,7 +345,7 @@ class Reviewer:
             raise InputError(f"the tag {tag!r} cannot be reviewed: give it to a few pictures first")
         place = fit.tag_names.index(tag)
         p, threshold = fit.tags.p[:, place], float(fit.tags.thresholds[place])
-        open_ = ~self._decided(view, fit)[:, place] & (p >= np.maximum(_LEAST_ASKED, _SHARE_ASKED * threshold))
+        open_ = ~decided(view, fit)[:, place] & (p >= np.maximum(LEAST_ASKED, SHARE_ASKED * threshold))
         rows = np.flatnonzero(open_)
         rows = rows[~np.isin(view.ids[fit.places[rows]], list(without))]
         distance = np.abs(_logit(p[rows]) - _logit(np.array([min(threshold, 0.99)])))
@@ -342,7 +360,15 @@ class Reviewer:
         row = int(np.flatnonzero(fit.places == view.row_of[number])[0])
         return _Asked(row, self._likely(view, fit, row) if option.kind == "class" else [], option, said)
 
-    def _asked(self, view: View, fit: Heads, queue: Queue, asked: list[_Asked], left: int) -> Questions:
+    def _asked(
+        self,
+        view: View,
+        fit: Heads,
+        queue: Queue,
+        asked: list[_Asked],
+        left: int,
+        measuring: Collection_[int] = (),
+    ) -> Questions:
         """Questions as rows of pictures."""
         ids = [int(view.ids[fit.places[one.row]]) for one in asked]
         known = {row.id: row for row in rows_of(self._holdings, ids, view)}
@@ -353,7 +379,8 @@ class Reviewer:
             for number, one in zip(ids, asked, strict=True)
             if number in known
         ]
-        return Questions(queue, questions, left, ages)
+        to_measure = [number for number, one in zip(ids, asked, strict=True) if one.row in measuring]
+        return Questions(queue, questions, left, ages, to_measure)
 
 
 class _Asked(NamedTuple):
@@ -363,16 +390,6 @@ class _Asked(NamedTuple):
     labels: Sequence[LikelyName] = ()
     asked: LikelyName | None = None
     said: str | None = None
-
-
-def expected(curve: list[CurvePoint], half: float | None) -> float | None:
-    """The quality after ten more minutes: each doubling of the labels halves what it brings."""
-    if not curve or half is None or not curve[-1].labels:
-        return None
-    now = curve[-1]
-    gain = max(0.0, now.quality - half)
-    doublings = np.log2(1 + _IN_TEN_MINUTES / now.labels)
-    return float(min(1.0, now.quality + gain * (1 - 0.5**doublings)))
 
 
 def _logit(p: NDArray[Any]) -> NDArray[Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from visterm.catalogue.records import PERSON
 from visterm.errors import VistermError
 from visterm.workspace import Workspace
 
@@ -59,7 +60,8 @@ def test_from_folders_of_classes_to_corrected_labels(opened, tmp_path, visterm):
 def test_many_decisions_by_keyboard_with_the_quality_in_sight(opened, collection):
     shown = opened(collection)
     shown.go("#/review")
-    shown.sees(".quality .figure", "% right with 40 labels")
+    shown.sees(".quality .figure", "40 labels: ")
+    shown.sees(".quality .figure", "classes right (")
     shown.keys("1")
     shown.sees(".ask h1", "What is this?")
     assert shown.page.locator(".coming img").count() == 3
@@ -73,7 +75,7 @@ def test_many_decisions_by_keyboard_with_the_quality_in_sight(opened, collection
     shown.sees(".stage .empty-state", "9 answers noted")
     assert len(seen) == 9
     shown.sees(".corner", "% right")
-    shown.until("() => document.querySelector('.corner').title.includes('with 49 labels')")
+    shown.until("() => document.querySelector('.corner').title.includes('49 labels: ')")
     shown.go("#/review/tag/sky")
     shown.sees(".candidates li.here")
     keys = "ynnyynyynnyynsnyyyyn"
@@ -84,6 +86,9 @@ def test_many_decisions_by_keyboard_with_the_quality_in_sight(opened, collection
     n_answers = 9 + len(keys) - keys.count("s")
     people = f"found.actions.filter((one) => one.who === 'person').length === {n_answers}"
     shown.until(f"() => fetch('/api/v1/history?limit=99').then((r) => r.json()).then((found) => {people})")
+    with Workspace(collection) as photos:
+        said = [label for picture in photos.catalogue.pictures() for label in (*picture.classes, *picture.tags)]
+    assert {label.act for label in said if label.source == PERSON} == {"answered"}
 
 
 def test_an_answer_is_taken_back_and_the_picture_returns(opened, collection):
@@ -104,10 +109,12 @@ def test_an_answer_is_taken_back_and_the_picture_returns(opened, collection):
     shown.until("(first) => document.querySelector('.light-table img').getAttribute('src') !== first", first)
     with Workspace(collection) as photos:
         assert "attic" in [each.name for each in photos.vocabulary().class_.terms]
+        acts = {each.name: each.act for one in photos.catalogue.pictures() for each in one.classes}
+        assert acts["attic"] == "answered"
 
 
 def test_an_answer_that_was_not_noted_is_told_and_asked_again(opened, collection, monkeypatch):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise VistermError("the disk is full")
 
     shown = opened(collection)

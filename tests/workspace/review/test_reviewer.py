@@ -10,8 +10,8 @@ from PIL import Image
 
 from visterm.errors import InputError
 from visterm.labels.deciding import Decision
-from visterm.review.documents import CurvePoint
-from visterm.review.reviewer import Reviewer, expected
+from visterm.review.curve import expected
+from visterm.review.reviewer import Reviewer
 from visterm.workspace import Workspace
 
 
@@ -150,7 +150,7 @@ def test_heads_learn_in_the_background(photos, monkeypatch):
     after = reviewer.state()
     assert after.fitted_changes > before.fitted_changes
     assert after.curve[-1].labels == before.labelled + 1
-    assert Reviewer(photos)._known_curve() == after.curve  # kept for the next start
+    assert Reviewer(photos)._curve.portions == reviewer._curve.portions  # kept for the next start
 
 
 def test_swapped_labels_are_found(photos):
@@ -247,9 +247,7 @@ def test_a_collection_with_tags_only_is_asked_about_tags(plain):
 
 
 def test_what_ten_more_minutes_bring():
-    assert expected([], 0.5) is None
-    assert expected([CurvePoint(10, 0.8, 0.0)], None) is None
-    once = expected([CurvePoint(150, 0.8, 0.0)], 0.7)
+    once = expected(0.8, 0.7, 150)
     assert once == pytest.approx(0.8 + 0.1 * (1 - 0.5))
-    assert expected([CurvePoint(100, 0.8, 0.0)], 0.9) == pytest.approx(0.8)
-    assert expected([CurvePoint(1, 1.0, 0.0)], 0.0) == 1.0
+    assert expected(0.8, 0.9, 100) == pytest.approx(0.8)
+    assert expected(1.0, 0.0, 1) == 1.0

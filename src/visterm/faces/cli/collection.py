@@ -13,6 +13,7 @@ from visterm.catalogue.records import IMPORT, PERSON
 from visterm.compute.progress import printable
 from visterm.documents.wording import counted
 from visterm.errors import UsageError
+from visterm.faces.cli.outcomes import print_figures
 from visterm.faces.cli.output import (
     DryRunOption,
     JsonOption,
@@ -227,6 +228,7 @@ def _print_status(found: upkeep.Status) -> None:
         used = ", ".join(f"{model} to {' and '.join(tasks)}" for model, tasks in by_model.items())
         others = len(found.models) - len(by_model)
         say(f"models in use: {used}{f'; {others} more: visterm models' if others else ''}")
+        print_figures(found.quality)
     for item in found.unreadable[:_LISTED]:
         say(f"unreadable {item.path}: {item.reason}", style="yellow")
     for record in found.without_file[:_LISTED]:

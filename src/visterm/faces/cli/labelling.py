@@ -14,6 +14,14 @@ from visterm.faces.cli.output import JsonOption, WorkspaceOption, at_a_terminal,
 
 #: Labels that are listed; machines get all of them.
 _LISTED = 20
+CompleteOption = Annotated[
+    bool, typer.Option("--complete", help="These tags, with those you gave before, are all that fit.")
+]
+OnlyOption = Annotated[bool, typer.Option("--only", help="Only these tags fit: deny all others, whoever gave them.")]
+AnsweringOption = Annotated[
+    str | None,
+    typer.Option(help="The queue whose question this answers: teach, tag, errors or measure.", metavar="QUEUE"),
+]
 
 
 def label(
@@ -33,16 +41,9 @@ def label(
         ),
     ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept what models suggest for them.")] = False,
-    complete: Annotated[
-        bool, typer.Option("--complete", help="These tags, with those you gave before, are all that fit.")
-    ] = False,
-    only: Annotated[
-        bool, typer.Option("--only", help="Only these tags fit: deny all others, whoever gave them.")
-    ] = False,
-    answering: Annotated[
-        str | None,
-        typer.Option(help="The queue whose question this answers: teach, tag, errors or measure.", metavar="QUEUE"),
-    ] = None,
+    complete: CompleteOption = False,
+    only: OnlyOption = False,
+    answering: AnsweringOption = None,
     new: Annotated[
         bool, typer.Option("--new", help="Accept a new class or tag even if it looks like another one.")
     ] = False,
@@ -56,7 +57,6 @@ def label(
         if only and not (tag or accept):
             raise UsageError("--only needs the tags that fit; --complete says that there are no more than you gave")
         wanted = _Wanted(class_name, list(tag or ()), list(no_tag or ()))
-        may_ask = not as_json and at_a_terminal()
         while True:
             try:
                 done = photos.label(
@@ -73,13 +73,16 @@ def label(
                 )
                 break
             except labels.NewNameError as slip:
-                if not may_ask:
-                    end = "" if slip.question.endswith("?") else "."
-                    several = " (--tag sea --tag sky)" if "," in slip.name and slip.kind == "tag" else ""
-                    mean = f"If you mean {slip.name!r}, add --new"
-                    raise InputError(f"the {slip.kind} {slip.question}{several}{end} {mean}") from slip
+                if as_json or not at_a_terminal():
+                    raise InputError(_in_words(slip)) from slip
                 _ask(slip, wanted)
         show(done, as_json, _print_labelled)
+
+
+def _in_words(slip: labels.NewNameError) -> str:
+    end = "" if slip.question.endswith("?") else "."
+    several = " (--tag sea --tag sky)" if "," in slip.name and slip.kind == "tag" else ""
+    return f"the {slip.kind} {slip.question}{several}{end} If you mean {slip.name!r}, add --new"
 
 
 @dataclass

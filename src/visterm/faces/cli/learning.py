@@ -10,7 +10,7 @@ import typer
 from visterm import collection, learn
 from visterm.documents.wording import counted
 from visterm.errors import UsageError
-from visterm.faces.cli.outcomes import print_earlier, print_left_out, print_model, print_replaced, print_training
+from visterm.faces.cli.outcomes import print_earlier, print_figures, print_left_out, print_replaced, print_training
 from visterm.faces.cli.output import JsonOption, WorkspaceOption, command, opened, say, show, show_skipped, table
 
 #: The measures that tables show: headings that leave room at 80 columns, and what they mean.
@@ -124,7 +124,7 @@ def _print_trained(model: learn.TrainedModel) -> None:
     named = "" if model.name == model.method else f" ({model.method})"
     of_all = f" of {learned['pictures']:,}"
     say(f"{model.reference}{named}: learned from {said}{of_all} in {learned['seconds']:.1f} s")
-    print_model(model)
+    print_figures(model.figures)
     print_replaced(model.replaced)
     print_left_out(model.left_out)
     print_earlier(model.earlier)
@@ -146,6 +146,18 @@ def _figure(measure: str, value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.0f}" if measure.startswith(_COUNTS) else f"{100 * value:.1f}%"
+
+
+def quality(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+    """Show how good the models in use are, and on what that rests."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.quality(), as_json, _print_quality)
+
+
+def _print_quality(found: learn.Qualities) -> None:
+    if not found.figures:
+        say("there is no model yet: 'visterm train' learns from the labelled pictures")
+    print_figures(found.figures)
 
 
 def methods(as_json: JsonOption = False) -> None:
@@ -172,7 +184,7 @@ def _print_models(found: learn.Models) -> None:
         used = " and ".join(task for task, reference in found.in_use.items() if reference == model.reference)
         in_use = f", in use to {used}" if used else ""
         say(f"{model.reference}{in_use}", style="bold" if used else None)
-        print_model(model)
+        print_figures(each for each in found.figures if each.model == model.reference)
         say(f"           by {model.method} on {model.recipe}", style="bright_black")
 
 

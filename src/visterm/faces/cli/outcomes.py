@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from visterm import catalogue, learn
-from visterm.contracts.tasks import LEARNED
-from visterm.documents.wording import counted, how_good
+from visterm.documents.figure import Figure
+from visterm.documents.wording import counted
 from visterm.faces.cli.output import say
-
-if TYPE_CHECKING:
-    from visterm.models import ModelInfo
 
 #: Where the words begin that follow the name of a task.
 _INDENT = 11
@@ -29,10 +25,7 @@ def print_training(done: learn.Training) -> None:
     say(f"Trained on {done.labelled:,} labelled pictures of {done.pictures:,} ({minutes}).")
     for outcome in done.outcomes:
         if outcome.model:
-            measured = how_good(
-                outcome.what, outcome.measures, outcome.quality, outcome.baseline, outcome.held_out, outcome.suggestions
-            )
-            say(f"  {outcome.what:<8} {measured}", indent=_INDENT)
+            say(f"  {outcome.what:<8} {outcome.figure.words if outcome.figure else ''}", indent=_INDENT)
             by = f"by {outcome.method} on {outcome.recipe}: {outcome.model}"
             say(f"{' ' * _INDENT}{by}", style="bright_black", indent=_INDENT)
     for reason in dict.fromkeys(outcome.reason for outcome in done.outcomes if not outcome.model):
@@ -44,11 +37,10 @@ def print_training(done: learn.Training) -> None:
         say(line)
 
 
-def print_model(info: ModelInfo) -> None:
-    """Print a line for each thing that a model does, in the words of :func:`print_training`."""
-    for what, task in LEARNED.items():
-        if task in info.abilities:
-            say(f"  {what:<8} {info.in_words(task)}", indent=_INDENT)
+def print_figures(figures: Iterable[Figure]) -> None:
+    """Print how good models are, a line for each of classes, tags and search."""
+    for each in figures:
+        say(f"  {each.what:<8} {each.words}", indent=_INDENT)
 
 
 def print_replaced(replaced: Sequence[learn.training.Replacement]) -> None:

@@ -24,6 +24,13 @@ class KeepBody(Body):
     keep: bool = Field(True, description="False takes this back, so that the label is asked about again.")
 
 
+class SkipBody(Body):
+    """A measuring question that nobody can answer."""
+
+    id: Number
+    skip: bool = Field(True, description="False takes this back, so that the picture can be asked about again.")
+
+
 @router.get("")
 def state(photos: Photos) -> ReviewState:
     """The number of pictures that wait in each queue, and the quality measured so far."""
@@ -61,3 +68,9 @@ def groups(photos: Photos, limit: Annotated[int, Query(ge=1, le=60, examples=[30
 def keep(photos: Photos, body: KeepBody) -> ReviewState:
     """Say that a label that looked wrong is right, so that it is not asked about again."""
     return photos.reviewer.keep(body.id, body.kind, body.name, keep=body.keep)
+
+
+@router.post("/skip")
+def skip(photos: Photos, body: SkipBody) -> ReviewState:
+    """Say that nobody can tell the answer to a measuring question, so that the picture is not measured on."""
+    return photos.reviewer.skip(body.id, skip=body.skip)

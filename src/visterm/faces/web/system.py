@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from visterm import find, learn, upkeep
 from visterm.catalogue.acts import TagsAre
 from visterm.documents.document import Document
+from visterm.documents.figure import Stratum, figure
 from visterm.faces.web.answering import OnlyOnce, Photos
 from visterm.faces.web.guard import Rules, cookie_name
 from visterm.faces.web.problems import documented, or_not_found, problem
@@ -45,6 +46,7 @@ _SUMMARY = learn.reports.ReportSummary(
     ["tag", "search"],
     {"tag": 0.71, "search": 0.64},
 )
+_FIGURE = figure("tags", "measuring sample", [Stratum(1.0, 56.8, 80)], model=_SUMMARY.model, baseline=0.35)
 _REPORT = learn.Report(
     model=_SUMMARY.model,
     method=_SUMMARY.method,
@@ -54,9 +56,7 @@ _REPORT = learn.Report(
     pictures=400,
     pictures_with_class=0,
     pictures_with_tags=160,
-    tasks=[
-        learn.reports.Quality("tag", "tag accuracy", 0.71, 0.35, 80, "82% of suggestions right on 80 held-out pictures")
-    ],
+    tasks=[learn.reports.Quality("tag", "tag accuracy", _FIGURE.value, _FIGURE.baseline, 80, _FIGURE, _FIGURE.words)],
     figures=[learn.reports.Figure("tag accuracy", 0.71, 0.35)],
     names=[learn.reports.NameQuality("tag", "sky", 120, 0.97)],
     doubts=[],
@@ -127,6 +127,12 @@ def learn_when(photos: Photos, body: LearningBody, once: OnlyOnce) -> upkeep.Unl
 def models(photos: Photos) -> learn.Models:
     """The trained models, how good each is on held-out pictures, and which is in use."""
     return photos.models()
+
+
+@router.get("/quality", responses=_example(learn.Qualities([_FIGURE])))
+def quality(photos: Photos) -> learn.Qualities:
+    """How good the models in use are: one figure with its interval for each of classes, tags and search."""
+    return photos.quality()
 
 
 @router.get("/reports", responses=_example(learn.Reports([_SUMMARY])))

@@ -11,9 +11,37 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.calibration import Written
+from visterm.catalogue.acts import Act
 from visterm.catalogue.parts import is_test
 from visterm.contracts import UNKNOWN_CLASS, Features, Task, n_pictures, take
 from visterm.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """How pictures came to their classes, or to their tags: ``act`` is by which act.
+
+    ``place`` is the place of a picture in the measuring sample, -1 if it is not in it, or if the sample does not stand
+    for all pictures.
+    """
+
+    place: NDArray[np.int64]
+    act: NDArray[np.int8]
+
+    @property
+    def in_sample(self) -> NDArray[np.bool_]:
+        """Which pictures are in the measuring sample."""
+        return self.place >= 0
+
+    @property
+    def by_doubt(self) -> NDArray[np.bool_]:
+        """Which pictures a queue chose by doubt: they are harder than others."""
+        return self.act == Act.ANSWERED
+
+    def select(self, rows: NDArray[Any]) -> Origin:
+        """The origins of some rows."""
+        return Origin(self.place[rows], self.act[rows])
+
 
 #: Fewer pictures with all of their tags do not tell what others lack.
 ENOUGH = 20
@@ -27,6 +55,7 @@ class Dataset:
     ``extent`` (n_pictures,) says how much of their tags people wrote, as :class:`~visterm.catalogue.acts.Extent`; None
     means all, as in research data. ``loose`` (n_tags,) are tags that no description names. ``shares`` (n_pictures,)
     estimate how much is written (:func:`~visterm.learn.engine.completeness.with_shares`); None means all.
+    ``class_origin`` and ``tag_origin`` say how the pictures came to their labels; None means by no queue.
     """
 
     name: str
@@ -40,6 +69,8 @@ class Dataset:
     extent: NDArray[np.int8] | None = None
     loose: NDArray[np.bool_] | None = None
     shares: NDArray[np.float64] | None = None
+    class_origin: Origin | None = None
+    tag_origin: Origin | None = None
 
     def __post_init__(self) -> None:
         sizes = {"X": n_pictures(self.X), "y": len(self.y), "tags": self.tags.shape[0]}
@@ -110,6 +141,10 @@ class Dataset:
         open_ = self.has_tags & (self.shares < 1)
         return int(np.diff(self.denied.indptr)[open_].sum()) >= ENOUGH
 
+    def origin(self, task: Task) -> Origin | None:
+        """How the pictures came to the labels that a task is learned from; None: not by a review."""
+        return self.class_origin if task is Task.CLASSIFY else self.tag_origin
+
     @property
     def tag_counts(self) -> NDArray[np.intp]:
         """How many pictures carry each tag."""
@@ -128,7 +163,9 @@ class Dataset:
         extent = None if self.extent is None else self.extent[rows]
         shares = None if self.shares is None else self.shares[rows]
         labels = {"y": self.y[rows], "tags": self.tags[rows], "denied": denied, "extent": extent, "shares": shares}
-        return replace(self, X=take(self.X, rows), splits=splits, **labels)
+        classes, tags = (None if each is None else each.select(rows) for each in (self.class_origin, self.tag_origin))
+        origins = {"class_origin": classes, "tag_origin": tags}
+        return replace(self, **{"X": take(self.X, rows), "splits": splits, **labels, **origins})
 
     def without_features(self) -> Dataset:
         """The same pictures and labels for a method that does not look at features; a part of it copies none."""

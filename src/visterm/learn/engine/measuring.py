@@ -62,8 +62,8 @@ class Performance:
 
     ``each`` has the values of a task's first measure, one per held-out picture or query, for paired tests. A measure
     that is not a mean has none. ``of_labels`` has, for every class, the share of its pictures that were recognised; for
-    every tag, the average precision of a search for it (NaN: no held-out picture has it). ``n_held_out`` has the number
-    of pictures that a task was measured on, ``n_suggested`` that of the tags that were suggested for them.
+    every tag, the average precision of a search for it (NaN: no held-out picture has it). ``held_out`` has the rows of
+    the pictures that a task was measured on; ``n_suggested`` tags were suggested for them.
     """
 
     method: str
@@ -72,8 +72,13 @@ class Performance:
     fit_seconds: float
     answer_seconds: float
     of_labels: dict[Task, Floats] = field(default_factory=dict)
-    n_held_out: dict[Task, int] = field(default_factory=dict)
+    held_out: dict[Task, NDArray[np.int64]] = field(default_factory=dict)
     n_suggested: int = 0
+
+    @property
+    def n_held_out(self) -> dict[Task, int]:
+        """The number of pictures that a task was measured on."""
+        return {task: len(rows) for task, rows in self.held_out.items()}
 
     def flat(self) -> dict[str, float]:
         """All measures by name."""
@@ -147,8 +152,9 @@ def measure_fitted(
     of_labels: dict[Task, Floats] = {}
     judged, of_words = None, None
     wanted = [task for task in tasks if method.does(task)]  # features of pictures that are not asked are not copied
-    classified = data.select(held_out[data.has_class[held_out]] if Task.CLASSIFY in wanted else held_out[:0])
-    tagged = data.select(held_out[data.measurable[held_out]] if {*wanted} - {Task.CLASSIFY} else held_out[:0])
+    rows = {task: held_out[(data.has_class if task is Task.CLASSIFY else data.measurable)[held_out]] for task in wanted}
+    classified = data.select(rows.get(Task.CLASSIFY, held_out[:0]))
+    tagged = data.select(rows.get(Task.ANNOTATE, rows.get(Task.RANK, held_out[:0])))
     for task in wanted:
         chosen = _of_task(task, measures)
         if not chosen or not len(classified if task is Task.CLASSIFY else tagged):
@@ -168,10 +174,7 @@ def measure_fitted(
             scores = estimator.score_tags(tagged.X)
             values[task], each[task] = _evaluate(chosen, tagged.tags, scores, frequencies=train.tag_counts)
         elif task is Task.RANK:
-            asked = queries(tagged.tags)
-            Q = vectors_of_words(asked.columns(), train.tag_counts, int(train.has_tags.sum()))
-            scores = as_ranker(estimator, train).score_queries(tagged.X, Q)
-            values[task], each[task] = _evaluate(chosen, asked.relevance, scores)
+            values[task], each[task] = _measure_search(chosen, estimator, train, tagged, queries(tagged.tags))
     if not values:
         raise InputError(f"{method.name} cannot be measured on {data.name}: no test picture has the labels it predicts")
     performance = Performance(
@@ -181,7 +184,7 @@ def measure_fitted(
         fit_seconds=fitted.seconds,
         answer_seconds=time.perf_counter() - started,
         of_labels=of_labels,
-        n_held_out={task: len(classified if task is Task.CLASSIFY else tagged) for task in values},
+        held_out={task: rows[task] for task in values},
         n_suggested=0 if judged is None else int(judged.suggested.sum()),
     )
     return Measured(performance, estimator, data, judged, of_words)
@@ -198,6 +201,15 @@ def _measure_classes(
         of_top, each_of_top = _evaluate(top, classified.y, scores, classes=estimator.classes_)
         values, each = values | of_top, each if len(each) else each_of_top
     return values, each, _of_classes(classified, predicted)
+
+
+def _measure_search(
+    measures: Sequence[Measure[Any]], estimator: Any, train: Dataset, tagged: Dataset, asked: Queries
+) -> tuple[dict[str, float], Floats]:
+    """The measures of a search by name, and the values of the first one by query."""
+    Q = vectors_of_words(asked.columns(), train.tag_counts, int(train.has_tags.sum()))
+    scores = as_ranker(estimator, train).score_queries(tagged.X, Q)
+    return _evaluate(measures, asked.relevance, scores)
 
 
 def _of_classes(classified: Dataset, predicted: NDArray[Any]) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,9 @@ from visterm.learn.engine.measuring import Measured, Performance, measure, measu
 from visterm.learn.engine.splits import Split
 from visterm.learn.engine.suggestions import JudgedTags, denials_of, judge_by_halves, tag_probabilities
 from visterm.registry import Method
+
+#: The place of a picture that is not in the measuring sample.
+_OUTSIDE = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,10 +115,11 @@ def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | 
 
 
 def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: int = 0) -> Split:
-    """The split that came with the pictures, else a share of the labelled pictures drawn at random, class by class.
+    """The split that came with the pictures, else a share of the labelled pictures.
 
-    Of the pictures with nothing but denied tags, the same share is drawn. Training pictures without labels stay in the
-    training part: some methods learn from them.
+    These are the first of the measuring sample; if it is too small, others are drawn at random, class by class, but
+    none that a queue chose by doubt. Of the pictures with nothing but denied tags, the same share is drawn. Training
+    pictures without labels stay in the training part: some methods learn from them.
     """
     test = np.flatnonzero(data.is_test)
     if len(test):
@@ -122,11 +127,41 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
     labelled = np.flatnonzero(data.has_class | data.measurable)
     if len(labelled) < 2:
         raise InputError("at least two labelled pictures are needed to measure anything: label more, or import labels")
-    drawn = splits.stratified(data.y[labelled], test_share, random_state)
+    drawn = _drawn(data, labelled, test_share, random_state)
     others = np.setdiff1d(np.flatnonzero(data.only_denied), labelled, assume_unique=True)
     others = np.random.default_rng(random_state).permutation(others)[: round(test_share * len(others))]
-    test = np.union1d(labelled[drawn.test], others)
+    test = np.union1d(drawn, others)
     return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
+
+
+def _drawn(data: Dataset, labelled: NDArray[np.int64], test_share: float, random_state: int) -> NDArray[np.int64]:
+    """The share of the ``labelled`` rows to measure on."""
+    place, by_doubt = _origins(data)
+    sample = labelled[place[labelled] < _OUTSIDE]
+    others = labelled[(place[labelled] == _OUTSIDE) & ~by_doubt[labelled]]
+    if max(len(sample), len(others)) == len(labelled):
+        return labelled[splits.stratified(data.y[labelled], test_share, random_state).test]
+    n_test = round(test_share * len(labelled))
+    first = sample[np.argsort(place[sample], kind="stable")][:n_test]
+    classes = np.unique(data.y[labelled])
+    if len(np.unique(data.y[np.setdiff1d(labelled, first)])) < min(2, len(classes)):
+        first = first[:0]  # nothing to tell apart would be left to learn from
+    missing = min(n_test - len(first), len(others) - 1)
+    if missing > 0:
+        with suppress(InputError):  # each has a class of its own
+            drawn = splits.stratified(data.y[others], missing / len(others), random_state)
+            first = np.union1d(first, others[drawn.test])
+    return first
+
+
+def _origins(data: Dataset) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The place of each picture in the measuring sample, of classes or of tags; and which were chosen by doubt."""
+    place, by_doubt = np.full(len(data), _OUTSIDE), np.zeros(len(data), np.bool_)
+    for origin in (data.class_origin, data.tag_origin):
+        if origin is not None:
+            place = np.where(origin.in_sample, np.minimum(place, origin.place), place)
+            by_doubt |= origin.by_doubt
+    return place, by_doubt
 
 
 def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:

@@ -83,17 +83,4 @@ function row(job) {
 }
 
 /** What training came to, in words. */
-function outcomes(job) {
-  return (job.result?.outcomes || []).map((one) => {
-    if (one.quality === null || one.quality === undefined) return `${one.what}: ${one.reason || "learned, not measured"}`;
-    const held = `on ${one.held_out} held-out pictures`;
-    const share = (value) => `${Math.round(100 * value)} %`;
-    if (one.what === "search") return `search: the first picture is right for ${share(one.measures["P@1"] ?? 0)} of queries ${held}`;
-    if (one.what === "tags") {
-      const right = one.measures["suggestions right"];
-      return right === undefined ? "tags: nothing is likely enough to be suggested yet" : `tags: ${share(right)} of suggestions right, tag accuracy ${share(one.quality)} ${held}`;
-    }
-    const guess = one.baseline === null ? "" : ` (guessing: ${share(one.baseline)})`;
-    return `classes: ${share(one.quality)} right ${held}${guess}`;
-  });
-}
+const outcomes = (job) => (job.result?.outcomes || []).map((one) => `${one.what}: ${one.figure?.words ?? one.reason}`);

@@ -35,25 +35,20 @@ export function curveLine(state, { width, height }) {
     svg("circle", { class: "now", cx: x(now.labels), cy: y(now.quality), r: 3 }));
 }
 
-/** The figure and its name: tags are measured otherwise than by the share of right suggestions, which training tells. */
-const figure = ({ curve, kind }) => (kind === "class" ? `Classes: ${percent(curve.at(-1).quality)} right` : `Tag accuracy ${percent(curve.at(-1).quality)}`);
-
-/** How good the model in use is by the same measure; nothing if that was not measured. */
-export const modelWords = ({ kind, model, model_quality: quality }) => (quality === null ? ""
-  : ` The model in use, ${model}: ${kind === "class" ? `${percent(quality)} right` : `tag accuracy ${percent(quality)}`} on held-out pictures.`);
+/** How good it is in short, for a corner; nothing where that is not known. */
+const short = ({ figure, kind }) => (figure?.value == null ? "" : `${kind === "class" ? "Classes" : "Tags"}: ${percent(figure.low)} to ${percent(figure.high)} right`);
 
 /** What was measured, in words. */
 export function curveWords(state) {
-  const { curve, kind, labelled } = state;
-  const now = curve.at(-1);
+  const { figure, kind, labelled } = state;
   const what = kind === "class" ? "labels" : "tagged pictures";
-  if (!now) return `${labelled} ${what} so far. With a few more, Visterm can measure the quality.`;
-  const later = hoped(state) === null ? "" : `; about ${percent(hoped(state))} after ten more minutes`;
-  return `${figure(state)} with ${now.labels.toLocaleString("en")} ${what}${later}`;
+  if (!figure) return `${labelled} ${what} so far. With a few more, Visterm can measure the quality.`;
+  const later = figure.value === null || hoped(state) === null ? "" : `; about ${percent(hoped(state))} after ten more minutes`;
+  return `${labelled.toLocaleString("en")} ${what}: ${figure.words}${later}`;
 }
 
 /** The small form for the corner of a queue. */
 export const curveCorner = (state) => h("div", { class: "corner", title: curveWords(state), "data-fitted": state.fitted_changes },
   curveLine(state, { width: 96, height: 28 }),
-  h("span", { class: "number" }, state.curve.length ? figure(state) : ""),
+  h("span", { class: "number" }, short(state)),
   h("span", { class: "visually-hidden" }, curveWords(state)));

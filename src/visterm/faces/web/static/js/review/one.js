@@ -102,15 +102,31 @@ export class OneByOne {
 
   #teach(question) {
     const several = question.labels[0]?.kind === "tag";
+    const measures = question.queue === "measure";
+    const all = several && measures;
     return [
-      h("h1", {}, several ? "What is in this picture?" : "What is this?"),
+      h("h1", {}, all ? "What is in this picture? Choose all that fits." : several ? "What is in this picture?" : "What is this?"),
+      measures ? h("p", { class: "soft" }, "This picture was drawn at random: your answer also measures how good Visterm is.") : null,
       h("div", { class: "options" }, question.labels.map((one, i) => option(i + 1, one, several ? this.chosen.has(i) : null, () => this.choose(i + 1)))),
       h("div", { class: "actions" },
-        several && this.chosen.size ? action("enter", "Next", () => this.accept(), "main") : null,
+        several && (this.chosen.size || (all && this.#saidTags(question))) ? action("enter", "Next", () => this.accept(), "main") : null,
         question.labels.length ? action("n", "None of these", () => this.none()) : null,
         action(several ? "t" : "c", several ? "Another tag" : "Another class", () => this.name(several ? "tag" : "class")),
-        action("s", "Skip", () => this.queue.skip())),
+        action("s", measures ? "I cannot tell" : "Skip", () => this.skip())),
       ages(this.queue.ages, question.labels)];
+  }
+
+  /** The tags that people gave to the picture of a question, if any. */
+  #saidTags(question) {
+    return store.labels.get(question.id)?.tags.length || 0;
+  }
+
+  /** Goes on without an answer; a picture drawn to measure is then never measured on. */
+  skip() {
+    const question = this.queue.current;
+    if (question?.queue !== "measure") { this.queue.skip(); return; }
+    const { id } = question;
+    this.queue.answer(() => post("/review/skip", { id }), () => post("/review/skip", { id, skip: false }), false);
   }
 
   choose(number) {
@@ -122,15 +138,17 @@ export class OneByOne {
       this.show();
       return;
     }
-    this.queue.answer(() => post("/decisions", { decisions: [{ id: question.id, kind: one.kind, name: one.name, state: "accepted" }], answering: this.queue.name }));
+    this.queue.answer(() => post("/decisions", { decisions: [{ id: question.id, kind: one.kind, name: one.name, state: "accepted" }], answering: question.queue }));
   }
 
   /** Takes the chosen tags. */
   accept() {
     const question = this.queue.current;
-    if (!question || !this.chosen.size || this.queue.name !== "teach") return;
+    if (!question || this.queue.name !== "teach") return;
+    const complete = question.queue === "measure";
+    if (!this.chosen.size && !(complete && this.#saidTags(question))) return;
     const tags = [...this.chosen].map((i) => question.labels[i].name);
-    this.queue.answer(() => post("/labels", { ids: [question.id], tags, answering: "teach" }));
+    this.queue.answer(() => post("/labels", { ids: [question.id], tags, complete, answering: question.queue }));
   }
 
   /** None of the answers that are shown fits: all are denied, in one step. */
@@ -138,16 +156,19 @@ export class OneByOne {
     const question = this.queue.current;
     if (!question?.labels.length || this.queue.name !== "teach") return;
     const decisions = question.labels.map(({ kind, name }) => ({ id: question.id, kind, name, state: "rejected" }));
-    this.queue.answer(() => post("/decisions", { decisions, answering: "teach" }));
+    this.queue.answer(() => post("/decisions", { decisions, answering: question.queue }));
   }
 
-  /** Asks for another name; only then does the next picture come. */
+  /** Asks for another name; only then does the next picture come, unless all tags of this one are asked for. */
   async name(kind) {
     const question = this.queue.current;
     if (!question) return;
     await this.queue.sent();
-    const done = await give(kind, [question.id], { answering: this.queue.name });
-    if (done && this.queue.current === question) this.queue.answer(() => Promise.resolve(done));
+    const done = await give(kind, [question.id], { answering: question.queue });
+    if (done && question.queue === "measure" && kind === "tag") {
+      await store.need([question.id], { again: true });
+      this.show();
+    } else if (done && this.queue.current === question) this.queue.answer(() => Promise.resolve(done));
   }
 
   // Errors: is what people said right?
@@ -187,7 +208,7 @@ export class OneByOne {
     space: () => this.accept(),
     y: () => (this.queue.name === "errors" ? this.yes() : this.choose(1)), // yes to the likeliest answer
     n: () => (this.queue.name === "errors" ? this.no() : this.none()),
-    s: () => this.queue.skip(),
+    s: () => this.skip(),
     c: () => { this.name("class"); },
     t: () => { this.name("tag"); },
     undo: () => this.host.undo(),

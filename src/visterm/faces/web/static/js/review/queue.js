@@ -55,6 +55,8 @@ export class Queue extends EventTarget {
       const gone = new Set([...this.#sending, ...this.#skipped]);
       const there = new Set(this.waiting.map(keyOf));
       const fresh = found.questions.filter((one) => !there.has(keyOf(one)) && !gone.has(one.id));
+      const measuring = new Set(found.measuring);
+      for (const one of fresh) one.queue = measuring.has(one.id) ? "measure" : this.name;
       this.left = found.left - (found.questions.length - fresh.length) + this.waiting.length;
       this.waiting.push(...fresh);
       this.ages = found.ages;
@@ -86,14 +88,17 @@ export class Queue extends EventTarget {
     for (const id of this.#pictures.keys()) if (!wanted.has(id)) this.#pictures.delete(id);
   }
 
-  /** Goes on to the next question at once; `request` is sent in the background. `undo` takes it back (else its action is undone). */
-  answer(request, undo = null) {
+  /**
+   * Goes on to the next question at once; `request` is sent in the background. `undo` takes it back (else its action is undone).
+   * That nobody can tell is no answer: it does not count.
+   */
+  answer(request, undo = null, counts = true) {
     const question = this.#take();
     if (!question) return;
-    const entry = { question, undo, answered: true, action: null, failed: false };
+    const entry = { question, undo, answered: true, worth: counts ? 1 : 0, action: null, failed: false };
     this.#done.push(entry);
     this.#sending.add(question.id);
-    this.answered += 1;
+    this.answered += entry.worth;
     this.#chain = this.#chain.then(request).then((done) => {
       entry.action = done?.action ?? null;
       decided(done);
@@ -101,7 +106,7 @@ export class Queue extends EventTarget {
     }, (error) => {
       entry.failed = true;
       this.#done = this.#done.filter((one) => one !== entry);
-      this.answered -= 1;
+      this.answered -= entry.worth;
       this.#bringBack(question, 1);
       notice(`This answer was not noted, so the picture comes again: ${error.message}`, { bad: true });
     }).finally(() => this.#sending.delete(question.id));
@@ -122,7 +127,7 @@ export class Queue extends EventTarget {
     if (!entry) return false;
     this.#skipped = this.#skipped.filter((id) => id !== entry.question.id);
     if (entry.answered) {
-      this.answered -= 1;
+      this.answered -= entry.worth;
       this.#chain = this.#chain.then(() => this.#takeBack(entry))
         .then((done) => { if (!done) this.#stands(entry); this.#tell("sent"); }, (error) => { this.#stands(entry); notice(error.message, { bad: true }); });
     }
@@ -141,7 +146,7 @@ export class Queue extends EventTarget {
   #stands(entry) {
     const at = this.waiting.indexOf(entry.question);
     if (at >= 0) { this.waiting.splice(at, 1); this.left -= 1; }
-    this.answered += 1;
+    this.answered += entry.worth;
     this.#done.push(entry);
     this.#next();
   }

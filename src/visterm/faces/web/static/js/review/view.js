@@ -5,7 +5,7 @@ import { undoInReview } from "../history.js";
 import { startJob } from "../jobs.js";
 import { address, go, read } from "../state.js";
 import { store } from "../store.js";
-import { curveLine, curveWords, modelWords } from "./curve.js";
+import { curveLine, curveWords } from "./curve.js";
 import { LookAlikes } from "./groups.js";
 import { OneByOne } from "./one.js";
 import { OneTag } from "./tag.js";
@@ -101,7 +101,7 @@ export class ReviewView {
   #quality(state) {
     return h("div", { class: "quality" },
       h("div", {}, h("p", { class: "figure number" }, curveWords(state)),
-        h("p", { class: "soft" }, state.learning ? "Learning from your last answers." : ["What you taught here, measured on your labelled pictures, each without its own label.", state.kind === "tag" ? " Of as many tags as a picture has, this share of the likeliest is right." : "", modelWords(state)])),
+        h("p", { class: "soft" }, state.learning ? "Learning from your last answers." : [state.figure?.model ? `This is ${state.figure.model}, the model in use.` : "This is what you taught here.", state.kind === "tag" ? " The likeliest tags are as many as a picture has." : ""])),
       curveLine(state, { width: 260, height: 64 }));
   }
 
