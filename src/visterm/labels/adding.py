@@ -120,7 +120,7 @@ def add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Add
         if not folder.exists():
             raise InputError(f"there is nothing at {folder}: name an existing folder or picture")
     if options.as_new and (not folders or any(not file.is_file() for file in folders)):
-        raise UsageError("name the files that are other pictures now; a folder cannot be added as new")
+        raise UsageError("name the files that show another picture now; a folder cannot be added as new")
     folders = list(folders) or [holdings.folder]
     if options.format == "folders" and not options.labels:
         options = replace(options, labels=folders)

@@ -35,7 +35,7 @@ def is_private(folder: Path) -> bool:
 def open_new(path: Path, mode: str = "xb") -> BinaryIO:
     """Open a file to write it; only its owner may read a new one of a private workspace, whatever the umask says."""
     rights = PRIVATE if is_private(path.parent) else 0o666
-    return cast("BinaryIO", open(path, mode, opener=lambda name, flags: os.open(name, flags, rights)))  # noqa: PTH123
+    return cast("BinaryIO", open(path, mode, opener=lambda name, flags: os.open(name, flags, rights)))
 
 
 def make_folder(folder: Path) -> None:

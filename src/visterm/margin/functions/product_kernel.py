@@ -153,7 +153,9 @@ class ProductKernel(Estimator):
                 weights = dict.fromkeys(names, 1.0)
         total = sum(weights.values())
         if not 0.0 < total < np.inf or min(weights.values()) < 0:
-            raise InputError(f"weights must be finite, none negative and one positive, not {weights}")
+            raise InputError(
+                f"weights must be finite and not negative, and at least one must be positive, not {weights}"
+            )
         return {name: weight / total for name, weight in weights.items()}
 
     def _rates(self) -> dict[str, float]:

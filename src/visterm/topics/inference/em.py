@@ -168,7 +168,7 @@ class TopicStatistics:
 
     def __add__(self, other: TopicStatistics) -> TopicStatistics:
         if self.codewords.shape != other.codewords.shape or self.tags.shape != other.tags.shape:
-            raise InputError("statistics under different topics cannot be merged")
+            raise InputError("statistics of different topics cannot be merged")
         return TopicStatistics(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
