@@ -41,9 +41,11 @@ def largest(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[
     with blas_threads_for(size):
         if size <= _SMALL:
             values, vectors = np.linalg.eigh(matrix)
+        # mutants: // -> /: n is a whole number
         elif size > _LARGE and n <= size // _FEW:
             start = np.random.default_rng(_SEED).standard_normal(size)
             values, vectors = eigsh(matrix, k=n, v0=start)
+        # mutants: not, // -> /: both ways find the same eigenvectors
         elif n > size // _MANY:
             values, vectors = eigh(matrix, driver="evd")  # the fastest driver
         else:
@@ -87,6 +89,7 @@ def vector_lengths(values: NDArray[np.float64], noise: float = 1e-12) -> NDArray
 
 def with_fixed_signs(vectors: NDArray[Any]) -> NDArray[Any]:
     """The columns, each with the sign that makes its largest entry (the first of equals) positive."""
+    # mutants: * -> /: signs are 1 or -1
     return vectors * signs(vectors)
 
 

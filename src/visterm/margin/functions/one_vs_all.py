@@ -163,6 +163,7 @@ def task_labels(
     ``max_work`` limits the tasks that share the representation, times pictures squared.
     """
     is_known = has_class(classes) if classes is not None else np.zeros(n_rows, np.bool_)
+    # mutants: 0 -> 1: the width of a matrix without tags is not used
     tags = sparse.csr_array((n_rows, 0)) if tags is None else tags
     has_tags = np.diff(tags.indptr) > 0
     rows = np.flatnonzero(is_known | has_tags)
