@@ -99,10 +99,12 @@ def test_a_preset_holds_only_what_the_class_has_otherwise(method):
 @pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 def test_a_method_is_in_the_file_of_its_name(method):
     module = method.target.partition(":")[0].rpartition(".")[2]
-    # One class, with another parameter: pLSA of tags first, PAMIR with the rank-weighted loss, TagProp by deviations.
+    # One class, with another parameter: pLSA of tags first, PAMIR with the rank-weighted loss, TagProp by deviations
+    # or with shrinkage.
     own = {
         "plsa-words": "plsa",
         "pamir-warp": "pamir",
         "tagprop-rare": "tagprop",
+        "tagprop-shrunk": "tagprop",
     }
     assert module == own.get(method.name, method.name.replace("-", "_"))

@@ -28,6 +28,7 @@ from visterm.research.picture_distances import DEEP, load_distances
 METHODS: dict[str, tuple[Any, tuple[float, ...] | None]] = {
     "JEC": (JEC(), (27, 32, 29.3, 139)),
     "TagProp": (TagProp(), (33, 42, 37.0, 160)),
+    "TagProp, shrunk": (TagProp(shrinkage=1.0), None),
     "TagProp for rare tags": (TagProp(tag_power=1.0), None),
     # Whole distances are given, so the dimensions within a feature cannot be weighed (weights="dimensions").
     "2PKNN": (TwoPassKnn(weights="features", bandwidth=0.03), (44, 46, 45.0, 191)),

@@ -67,7 +67,7 @@ class Workspace(Holdings):
         return labels.naming.rename(self, old, new, kind=kind)
 
     def merge(self, names: str | Sequence[str], *, into: str, kind: catalogue.Kind = "tag") -> labels.Edit:
-        """Make several tags or classes one."""
+        """Merge several tags or classes into one."""
         return labels.naming.merge(self, _names(names), into=into, kind=kind)
 
     def propose_merges(self, *, kind: catalogue.Kind = "tag", apply: bool = False) -> labels.Merges:

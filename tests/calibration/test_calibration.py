@@ -89,6 +89,14 @@ def test_sigmoids_raise_rare_words():
     np.testing.assert_allclose(slope[0], slope[1], rtol=1e-4)
 
 
+def test_a_tag_whose_votes_say_nothing_gets_its_own_share():
+    present = np.zeros((100, 2), bool)
+    present[:50, 0] = present[:3, 1] = True
+    votes = np.stack([present[:, 0] * 0.5 + np.linspace(0, 1, 100), np.zeros(100)], axis=1)
+    slope, offset = fit_sigmoids(votes, present, 1.0, 1.0, shrinkage=0.0)
+    np.testing.assert_allclose(sigmoid(votes, slope, offset)[:, 1], 0.03, rtol=1e-4)
+
+
 def test_deviations_keep_the_order_of_what_stands_out():
     rng = np.random.default_rng(0)
     present = rng.random((800, 3)) < [0.5, 0.1, 0.02]

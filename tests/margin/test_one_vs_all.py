@@ -83,7 +83,7 @@ def test_weights_of_pictures_are_finite_and_not_negative():
     np.testing.assert_array_equal(check_picture_weight(None, 3), np.ones(3))
     np.testing.assert_array_equal(check_picture_weight([0, 0.5, 2], 3), [0, 0.5, 2])
     for wrong in ([1, 1], [1, -0.1, 1], [1, np.inf, 1], [[1, 1, 1]]):
-        with pytest.raises(InputError, match="picture_weight must be 3 finite numbers, none negative, one per picture"):
+        with pytest.raises(InputError, match="picture_weight must be 3 finite numbers from 0 on, one per picture"):
             check_picture_weight(wrong, 3)
 
 

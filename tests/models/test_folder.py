@@ -464,7 +464,7 @@ def test_models_of_format_1_have_no_number(saved):
 
 
 @pytest.mark.parametrize("error", [MemoryError(), ImportError("a.so: failed to map segment from shared object")])
-@pytest.mark.parametrize("where", ["_restored", "checked_scores"], ids=["when it is read", "when it answers"])
+@pytest.mark.parametrize("where", ["_parts", "checked_scores"], ids=["when it is read", "when it answers"])
 def test_too_little_memory_is_not_the_fault_of_a_model(tmp_path, monkeypatch, error, where):
     """Else the best model would be left out, and the person asked to train it again."""
 

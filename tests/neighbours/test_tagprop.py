@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from visterm import registry
 from visterm.calibration import fit_deviations, fit_sigmoids, sigmoid
 from visterm.compute import progress
 from visterm.neighbours import TagProp, tagprop
@@ -115,6 +116,22 @@ def test_how_votes_become_scores(collection):
         np.testing.assert_allclose(model.slope_, slope)
         np.testing.assert_allclose(model.offset_, offset)
         np.testing.assert_allclose(model.score_tags(X), sigmoid(given, slope, offset))
+
+
+def test_by_default_every_tag_has_the_papers_sigmoid(collection):
+    """Guillaumin et al. maximise the likelihood of the tags alone: at the end its slope by (a_w, b_w) is zero."""
+    X, tags = collection
+    model = TagProp(8).fit(X, tags)
+    rows, base = model.distances_.nearest(X, 8, np.ones(2), leave_out_self=True)
+    votes = Votes(rows, model.train_tags_)
+    given = votes.tally(fading(base, weights_of(model)))
+    weights = np.where(tags > 0, votes.gain, votes.loss)
+    miss = weights * ((tags > 0) - sigmoid(given, model.slope_, model.offset_))
+    np.testing.assert_allclose(miss.sum(axis=0), 0, atol=1e-7)
+    np.testing.assert_allclose((miss * given).sum(axis=0), 0, atol=1e-7)
+    shrunk = registry.get("tagprop-shrunk").create(n_neighbors=8).fit(X, tags)
+    assert shrunk.feature_weights_ == model.feature_weights_
+    assert shrunk.slope_.std() < 0.9 * model.slope_.std()
 
 
 def test_shares_of_votes_never_exceed_one():

@@ -3,8 +3,8 @@
     python tests/tools/mutants.py [--packages margin ranking] [--sample 40] [--seed 0] [--only dual.py:88]
 
 ``source_changes.py`` says what is changed and what is left alone. The changes are made in a copy of the tree. A change
-that no test notices survives: write the test that fails, or add the change to ``equivalents.toml`` with the reason why
-nothing can notice it.
+that no test notices survives: write the test that fails, or say above its line why nothing can notice it. The comment
+``# mutants: 0 -> 1, < -> <=: REASON`` names the part of each change that differs, or ``not``, or ``pass``.
 
 The tests of a package first run once without any change. This tells which tests run which line, and how long each
 takes. A change is tried on the tests that run its line, the quickest first, until one fails. One that survives them is
@@ -27,7 +27,6 @@ import signal
 import sys
 import tempfile
 import time
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ from typing import Any
 
 import coverage
 import pytest
-from source_changes import Mutation, mutations_of
+from source_changes import Mutation, equivalents, mutations_of
 
 #: The packages of methods, measures and search.
 PACKAGES = ("margin", "ranking", "neighbours", "subspace", "distances", "measures", "topics", "graph", "search")
@@ -136,10 +135,11 @@ class Laboratory:
         self.sources = {str(one.relative_to(copy)): one.read_text(encoding="utf-8") for one in sorted(sources)}
 
     def mutations(self, packages: Sequence[str]) -> list[Mutation]:
-        """All changes of the modules of some packages."""
+        """All changes of the modules of some packages that something could notice."""
         folders = {str(Path("src") / self.package / name) for name in packages}
         files = [one for one in self.sources if str(Path(one).parent) in folders and Path(one).name != "__init__.py"]
-        return [one for file in files for one in mutations_of(self.sources[file], file)]
+        known = {one for file in files for one in equivalents(self.sources[file], file)}
+        return [one for file in files for one in mutations_of(self.sources[file], file) if one not in known]
 
     def observe(self, name: str) -> None:
         """Run the tests of a package without any change, which must pass."""
@@ -262,28 +262,15 @@ class Laboratory:
         return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *paths], plugins=[plugin()]))
 
 
-def equivalents(file: Path) -> set[tuple[str, str, str]]:
-    """The changes that nothing can notice, each listed with its reason: file, line and change."""
-    entries = tomllib.loads(file.read_text(encoding="utf-8")).get("mutation", []) if file.exists() else []
-    for entry in entries:
-        if not entry.get("reason"):
-            raise SystemExit(f"{file}: {entry} needs a reason")
-    changes = [([one] if isinstance(one := entry["change"], str) else one) for entry in entries]
-    return {
-        (entry["file"], entry["line"], one) for entry, several in zip(entries, changes, strict=True) for one in several
-    }
-
-
 def run(
     laboratory: Laboratory,
     packages: Sequence[str],
     sample: int,
     seed: int,
-    known: set[tuple[str, str, str]],
     only: Sequence[str] = (),
 ) -> Outcome:
     """Try a sample of the changes; prints each."""
-    every = [one for one in laboratory.mutations(packages) if (one.file, one.text, one.change) not in known]
+    every = laboratory.mutations(packages)
     if only:
         every = [one for one in every if any(part in str(one) for part in only)]
     chosen = sorted(random.Random(seed).sample(every, min(sample, len(every))))
@@ -309,10 +296,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=here.parents[2])
     parser.add_argument("--package", default="visterm", help="the package below src")
     options = parser.parse_args(arguments)
-    known = equivalents(options.root / "tests" / "tools" / "equivalents.toml")
     with tempfile.TemporaryDirectory() as folder:
         laboratory = Laboratory(options.root, Path(folder), package=options.package, timeout=options.timeout)
-        outcome = run(laboratory, options.packages, options.sample, options.seed, known, options.only)
+        outcome = run(laboratory, options.packages, options.sample, options.seed, options.only)
     print(f"\nkilled {len(outcome.tried) - len(outcome.survivors)} of {len(outcome.tried)}")
     for one in outcome.survivors:
         print(f"survived: {one}")

@@ -14,6 +14,7 @@ Some things are left alone, because no test should fix them:
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,10 @@ ARITHMETIC = {
     ast.FloorDiv: ("//", "/"),
     ast.Pow: ("**", "*"),
 }
+#: A comment with changes that nothing can notice, and how it goes on in the next line.
+_MARK, _MORE = "# mutants: ", "#   "
+#: The words and signs of a change, and its number.
+_TOKEN, _NUMBER = re.compile(r"\*\*|//|[<>=!]=|\w[\w.]*|\S"), re.compile(r" \(\d+\)$")
 #: Calls that only tell people something.
 _TELLING = ("bar.", "progress.", "warnings.", "print(")
 #: Arguments that say how a result is computed, and how a drawing looks.
@@ -81,6 +86,56 @@ def mutations_of(source: str, file: str) -> list[Mutation]:
             change = f"{_short(old)} -> {_short(changed)}"
             found.append(Mutation(file, node.lineno, start, end, changed, text, change, statements.get(node)))
     return _numbered(sorted(set(found)))
+
+
+def equivalents(source: str, file: str) -> set[Mutation]:
+    """The changes that nothing can notice: a comment above their line names them, after a colon with the reason.
+
+    >>> source = "# mutants: + -> -, 0 -> 1: nobody asks for it\\nx = f(y + 0)\\n"
+    >>> sorted(one.change for one in equivalents(source, "f.py"))
+    ['0 -> 1', 'y + 0 -> y - 0']
+    """
+    by_name = {(one.line, name): one for one, name in briefs(mutations_of(source, file)).items()}
+    known, said = set(), list[str]()
+    for number, line in enumerate(source.splitlines(), 1):
+        text = line.strip()
+        if text.startswith(_MARK):
+            said.append(text.removeprefix(_MARK))
+        elif said and text.startswith(_MORE):
+            said[-1] += f" {text.removeprefix(_MORE)}"
+        elif not text.startswith("#"):
+            for one in said:
+                names, _, reason = one.partition(": ")
+                wrong = [name for name in names.split(", ") if (number, name) not in by_name]
+                if wrong or not reason:
+                    there = [name for at, name in by_name if at == number]
+                    raise SystemExit(f"{file}:{number}: {one!r} needs a reason and changes among {there}")
+                known |= {by_name[number, name] for name in names.split(", ")}
+            said = []
+    return known
+
+
+def briefs(found: list[Mutation]) -> dict[Mutation, str]:
+    """What a comment calls each change: only the part that differs, with a number if a line has it twice."""
+    seen: Counter[tuple[int, str]] = Counter()
+    named = {}
+    for one in found:
+        brief = _brief(*one.change.split(" -> ", 1))
+        seen[one.line, brief] += 1
+        named[one] = brief if (number := seen[one.line, brief]) == 1 else f"{brief} ({number})"
+    return named
+
+
+def _brief(old: str, new: str) -> str:
+    new = _NUMBER.sub("", new)
+    if new in ("pass", f"not ({old})"):
+        return new[:4].rstrip()
+    a, b = _TOKEN.findall(old), _TOKEN.findall(new)
+    while len(a) > 1 and len(b) > 1 and a[0] == b[0]:
+        a, b = a[1:], b[1:]
+    while len(a) > 1 and len(b) > 1 and a[-1] == b[-1]:
+        a, b = a[:-1], b[:-1]
+    return f"{''.join(a)} -> {''.join(b)}"
 
 
 def _numbered(found: list[Mutation]) -> list[Mutation]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import mutants
 import pytest
-from source_changes import mutations_of
+from source_changes import briefs, equivalents, mutations_of
 
 SOURCE = '''"""A module."""
 from typing import ClassVar
@@ -136,14 +136,12 @@ def test_survivors_are_told_and_known_equivalents_left_out(project):
     assert code == 1
     assert "killed 1 of 2" in said
     assert "survived: src/tiny/sums/add.py:2: a + 0 -> a - 0" in said
-    (project / "tests" / "tools" / "equivalents.toml").write_text(
-        '[[mutation]]\nfile = "src/tiny/sums/add.py"\nline = "return a + 0"\nchange = "a + 0 -> a - 0"\n'
-        'reason = "both are a"\n'
-    )
+    source = "def same(a):\n    # mutants: + -> -: both are a\n    return a + 0\n"
+    (project / "src" / "tiny" / "sums" / "add.py").write_text(source)
     code, said = try_all(project)
     assert code == 0
     assert "killed 1 of 1" in said
-    assert (project / "src" / "tiny" / "sums" / "add.py").read_text() == "def same(a):\n    return a + 0\n"
+    assert (project / "src" / "tiny" / "sums" / "add.py").read_text() == source
 
 
 def test_what_the_tests_of_a_package_miss_is_tried_on_the_tests_of_all_methods(project):
@@ -156,25 +154,38 @@ def test_what_the_tests_of_a_package_miss_is_tried_on_the_tests_of_all_methods(p
     assert "killed 2 of 2" in said
 
 
-def test_an_equivalent_needs_a_reason_and_tests_must_pass_first(project):
-    file = project / "tests" / "tools" / "equivalents.toml"
-    file.write_text('[[mutation]]\nfile = "x"\nline = "y"\nchange = "z"\n')
-    with pytest.raises(SystemExit, match="needs a reason"):
-        mutants.equivalents(file)
-    file.write_text('[[mutation]]\nfile = "x"\nline = "y"\nchange = ["z", "z (2)"]\nreason = "r"\n')
-    assert mutants.equivalents(file) == {("x", "y", "z"), ("x", "y", "z (2)")}
-    file.unlink()
+def test_tests_must_pass_first(project):
     (project / "tests" / "sums" / "test_add.py").write_text("def test_wrong():\n    assert False\n")
     code, said = try_all(project)
     assert code == 1
     assert "without any change" in said
 
 
-def test_every_equivalent_is_a_change_that_would_be_made():
-    root = Path(__file__).parents[2]
-    for file, line, change in mutants.equivalents(Path(__file__).with_name("equivalents.toml")):
-        found = mutations_of((root / file).read_text(encoding="utf-8"), file)
-        assert (line, change) in {(one.text, one.change) for one in found}, (file, line, change)
+@pytest.mark.parametrize("comment", ["+ -> -", "+ -> -:", "+ -> *: r", "- -> +: r", "2 -> 3, 1 -> 2: r"])
+def test_a_comment_needs_a_reason_and_changes_of_the_next_line(comment):
+    with pytest.raises(SystemExit, match=r"f\.py:2: .* needs a reason and changes among"):
+        equivalents(f"# mutants: {comment}\nx = y(z + 1)\nx = a - b\n", "f.py")
+
+
+def test_comments_name_the_part_of_a_change_that_differs():
+    source = "def f(x):\n    if x[0] <= 5 or x[1] <= 6:\n        x.sort()\n    return max(x[0]) ** 2\n"
+    assert list(briefs(mutations_of(source, "f.py")).values()) == [
+        *("<= -> <", "not", "0 -> 1", "5 -> 6", "<= -> < (2)", "1 -> 2", "6 -> 7"),
+        *("pass", "** -> *", "0 -> 1", "2 -> 3"),
+    ]
+    marked = source.replace(
+        "    if", "    # mutants: <= -> < (2), not: long\n    #   reason\n    # mutants: 5 -> 6: r\n    if"
+    )
+    assert sorted(one.change for one in equivalents(marked, "f.py")) == [
+        "5 -> 6",
+        "x[0] <= 5 or x[1] <= 6 -> not (x[0] <= 5 or x[1] <= 6)",
+        "x[1] <= 6 -> x[1] < 6",
+    ]
+
+
+def test_every_comment_is_about_a_change_that_would_be_made():
+    files = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))
+    assert sum(len(equivalents(file.read_text(encoding="utf-8"), file.name)) for file in files) > 100
 
 
 KERNELS = {

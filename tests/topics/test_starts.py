@@ -91,7 +91,7 @@ def test_statistics_add_up():
     assert (both.n_pictures, both.bound) == (7, -10.5)
     for part in ("codewords", "log_proportions", "tags"):
         np.testing.assert_allclose(getattr(both, part), getattr(a, part) + getattr(b, part))
-    with pytest.raises(InputError, match="statistics under different topics cannot be merged"):
+    with pytest.raises(InputError, match="statistics of different topics cannot be merged"):
         a + statistics(4, n_tags=1)
 
 

@@ -127,7 +127,7 @@ def test_a_file_that_no_export_wrote_is_replaced_only_with_a_yes(home, tmp_path,
     file = tmp_path / "labels.csv"
     file.write_text("my own notes")
     refused = visterm("export", file, "-w", home, code=2)
-    assert "labels.csv exists, and is not what an export wrote: name another file, or add --yes" in refused.stderr
+    assert "labels.csv exists and was not written by an export: name another file, or add --yes" in refused.stderr
     assert "add --yes" in visterm("export", file, "--json", "-w", home, code=2).stderr
     assert "which exists and is replaced" in visterm("export", file, "--dry-run", "-w", home).stdout
     assert file.read_text() == "my own notes"

@@ -432,3 +432,30 @@ def test_a_link_to_an_endless_file_that_was_added_is_looked_at_without_waiting(v
     for command in ("tag", "classify"):
         done = visterm_process(command, str(workspace / "endless.jpg"), "-w", str(workspace), code=1)
         assert "the file is empty" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/kmsg").exists(), reason="only Linux has this file")
+def test_what_is_no_regular_file_gets_one_line(visterm_json, tmp_path):
+    folder = tmp_path / "photos"
+    (folder / "old").mkdir(parents=True)
+    Image.new("RGB", (64, 48), "red").save(folder / "good.jpg")
+    os.mkfifo(folder / "old" / "pipe.jpg")
+    (folder / "kernel.jpg").symlink_to("/proc/kmsg")
+    (folder / "zero.png").symlink_to("/dev/zero")
+    (folder / "gone.png").symlink_to("nowhere")
+    (folder / "metadata.csv").symlink_to("/dev/zero")
+    os.mkfifo(folder / "old" / "metadata.jsonl")
+    visterm_json("init", folder)
+    for _ in range(2):
+        added = visterm_json("add", "-w", folder)
+        said = {Path(item["where"]).relative_to(folder).as_posix(): item["reason"] for item in added["skipped"]}
+        assert len(added["skipped"]) == len(said), "one line each"
+        assert said == {
+            "gone.png": "No such file or directory",
+            "kernel.jpg": "a file of the system, not a picture",
+            "zero.png": "not a regular file (a pipe, socket or device)",
+            "old/pipe.jpg": "not a regular file (a pipe, socket or device)",
+            "metadata.csv": "not a regular file, so no labels were read",
+            "old/metadata.jsonl": "not a regular file, so no labels were read",
+        }
+        assert added["labels"] == []

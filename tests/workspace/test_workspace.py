@@ -339,6 +339,26 @@ def test_every_document_has_a_schema(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have other rights")
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_only_the_owner_may_read_what_visterm_writes(tmp_path, postcards, umask):
+    before = os.umask(umask)
+    try:
+        with Workspace.create(tmp_path / "photos") as photos:
+            photos.add([postcards])
+            photos.train("knn-tags", recipe="colour")
+            photos.search("sky")
+            photos.make_thumbnails()
+            photos.jobs.start("add")
+            assert photos.jobs._children[0].wait(60) == 0
+        files = [path for path in (tmp_path / "photos" / ".visterm").rglob("*") if path.is_file()]
+        folders = {path.parent.relative_to(tmp_path / "photos" / ".visterm").parts[:1] for path in files}
+        assert folders >= {(), ("features",), ("models",), ("index",), ("thumbnails",), ("jobs",)}
+        assert [path for path in files if path.stat().st_mode & 0o077] == []
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other rights")
 def test_other_users_of_the_computer_cannot_read_a_workspace(tmp_path):
     before = os.umask(0o022)
     try:

@@ -212,6 +212,7 @@ def _fit_nothing_below(
         relevant = present[rows, list(words)].all(axis=1)
         best = math.exp(float(joint.max()))
         if relevant.any():
+            # mutants: >= -> >: an exact tie of real numbers
             found = np.exp(joint) >= cut_off(joint, 0.0)
             measures.append(2 * int((found & relevant).sum()) / int(found.sum() + relevant.sum()))
             bests.append(best)
@@ -220,6 +221,8 @@ def _fit_nothing_below(
     if not measures or not nones:
         return NOTHING_BELOW
     value = [
-        np.where(np.array(bests) >= least, measures, 0.0).mean() + (np.array(nones) < least).mean() for least in _LEASTS
+        # mutants: >= -> >, < -> <=: an exact tie of real numbers
+        np.where(np.array(bests) >= least, measures, 0.0).mean() + (np.array(nones) < least).mean()
+        for least in _LEASTS
     ]
     return float(_LEASTS[int(np.argmax(value))])

@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 _STEPS = 30
 _PLATT_STEPS = 50
+#: A prior worth this many present tags decides only what the scores leave open: the slope, where all are equal.
+_LEAST_PRIOR = 1e-9
 #: A smaller step changes nothing.
 _SETTLED = 1e-10
 #: This many scores are treated at a time, so that they stay in the cache and memory stays bounded.
@@ -62,9 +64,9 @@ def fit_sigmoids(
 ) -> tuple[Floats, Floats]:
     """Slope and offset of every tag, by weighted maximum likelihood, shrunk towards the sigmoid of all tags.
 
-    Present tags have the weight ``gain``, absent ones ``loss``. The scores could separate a tag of few pictures
-    perfectly, and its slope would grow without bound: a prior worth ``shrinkage`` present tags keeps it near the common
-    sigmoid.
+    Present tags have the weight ``gain``, absent ones ``loss``. A prior worth ``shrinkage`` present tags keeps the
+    sigmoid of a tag of few pictures near the common one. Without it, scores that separate a tag perfectly give a slope
+    that grows with every Newton step.
     """
     scale = _root_mean_square(votes, lambda tags: _rows(votes, tags))  # both unknowns of about the same size
 
@@ -72,7 +74,7 @@ def fit_sigmoids(
         has = _rows(present, tags)
         return _rows(votes, tags) / scale, has, np.where(has, gain, loss)
 
-    shared, prior = _fit_shared(votes, of_tags, 1e-9 * gain), shrinkage * gain
+    shared, prior = _fit_shared(votes, of_tags, _LEAST_PRIOR * gain), max(shrinkage, _LEAST_PRIOR) * gain
 
     def own_of(tags: slice) -> Floats:
         x, has, weights = of_tags(tags)

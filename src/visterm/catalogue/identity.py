@@ -154,7 +154,7 @@ def separate(connection: Connection, picture: int, now: int) -> int:
 def attach(connection: Connection, record: int, picture: int, now: int) -> None:
     """Give the files and the content of ``picture`` to ``record``, which has no file, and unite their labels."""
     if record == picture:
-        raise InputError("this file is that of the record already")
+        raise InputError("the record has this file already")
     if connection.value("SELECT 1 FROM path WHERE picture_id = ? AND NOT missing", record):
         raise InputError("the record has a file; only a picture whose files are gone can get another one")
     for number in (record, picture):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -124,6 +125,12 @@ class Reading:
             self.partly.add(picture)
         if len(self.skipped) < MAX_SKIPPED_KEPT:
             self.skipped.append(Skipped(where, reason))
+
+    def leave_out(self, told: Collection[str], base: Path) -> None:
+        """Forget what was skipped of files in ``base`` that have been ``told`` already: their pixels were skipped."""
+        kept = [skip for skip in self.skipped if str(base / skip.where) not in told]
+        self.n_skipped -= len(self.skipped) - len(kept)
+        self.skipped = kept
 
     def count(self, records: Iterator[Record]) -> Iterator[Record]:
         """Pass ``records`` through and count their contents."""

@@ -259,6 +259,9 @@ def _examine_or_skip(file: str) -> Examined | Skipped | None:
 
 def _found(path: str, status: os.stat_result) -> FoundFile:
     check_regular(status)
+    # Files of the system seem to be empty, and reading them may never end.
+    if not status.st_size and os.path.realpath(path).startswith(("/proc/", "/sys/")):
+        raise PictureError("a file of the system, not a picture")
     return FoundFile(path, status.st_size, status.st_mtime_ns)
 
 

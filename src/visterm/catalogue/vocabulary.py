@@ -112,7 +112,7 @@ def restore(connection: Connection, kind: str, name: str) -> None:
     if holder is not None:
         unmerge(connection, kind, name, holder)
     elif not back.rowcount:
-        raise InputError(f"the {kind} {name!r} was neither dropped nor renamed nor merged")
+        raise InputError(f"the {kind} {name!r} was not dropped, renamed or merged, so it cannot be restored")
 
 
 def _live_term(connection: Connection, kind: str, name: str) -> int:

@@ -255,6 +255,7 @@ class Lexicon:
         if not lists:
             return no_rows()
         rows: Iterable[int] = lists[0]
+        # mutants: > -> >=: a single word is in every text that its list names
         if len(lists) > 1:
             rows = [row for row in rows if f" {form} " in f" {self._texts[row]} "]
         return np.fromiter(rows, np.intp)

@@ -17,7 +17,7 @@ import numpy as np
 
 from visterm.catalogue.healing import ChangedFileError, read_picture
 from visterm.errors import InputError, PictureError
-from visterm.storage import make_folder, write_bytes_atomically
+from visterm.storage import make_folder, open_new, write_bytes_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,6 +120,7 @@ _COLOURS = "colours.sqlite"
 def _database(folder: Path) -> Iterator[sqlite3.Connection]:
     """A connection to the colours, closed at the end of the ``with`` block."""
     make_folder(folder)
+    open_new(folder / _COLOURS, "ab").close()  # SQLite would ask the umask
     with closing(sqlite3.connect(folder / _COLOURS, timeout=10.0)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")  # they are derived: a power cut may take them

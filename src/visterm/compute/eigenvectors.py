@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,11 @@ def largest(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[
     with blas_threads_for(size):
         if size <= _SMALL:
             values, vectors = np.linalg.eigh(matrix)
+        # mutants: // -> /: n is a whole number
         elif size > _LARGE and n <= size // _FEW:
             start = np.random.default_rng(_SEED).standard_normal(size)
             values, vectors = eigsh(matrix, k=n, v0=start)
+        # mutants: not, // -> /: both ways find the same eigenvectors
         elif n > size // _MANY:
             values, vectors = eigh(matrix, driver="evd")  # the fastest driver
         else:
@@ -51,18 +54,32 @@ def largest(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[
     return np.maximum(values[order], 0), vectors[:, order]
 
 
-def principal_axes(rows: NDArray[Any], n: int) -> NDArray[np.float64]:
-    """(n_dims, n) the directions in which centred ``rows`` vary most; a direction without variance is zero.
+def principal_axes(rows: NDArray[Any], n: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The mean of ``rows``, and (n_dims, n) the directions in which they vary most; zero where they do not vary.
 
-    With fewer rows than dimensions, ``rows rows^T`` is the smaller problem and has the same eigenvalues.
-
-    >>> principal_axes(np.array([[-3.0, -4.0], [3.0, 4.0]]), 1).ravel()
-    array([0.6, 0.8])
+    >>> mean, axes = principal_axes(np.array([[0.0, 1.0], [6.0, 9.0]]), 1)
+    >>> mean, axes.ravel()
+    (array([3., 5.]), array([0.6, 0.8]))
     """
+    mean = rows.mean(axis=0)
+    centred = rows - mean
     if len(rows) > rows.shape[1]:
-        return leading((rows.T @ rows).astype(np.float64), n)[1]
-    values, vectors = leading((rows @ rows.T).astype(np.float64), n)
-    return with_fixed_signs(rows.T @ (vectors / vector_lengths(values)))
+        return mean, leading((centred.T @ centred).astype(np.float64), n)[1]
+    _, axes = axes_between((centred @ centred.T).astype(np.float64), n, lambda weights: centred.T @ weights)
+    return mean, with_fixed_signs(axes)
+
+
+def axes_between(
+    products: NDArray[np.float64], n: int, summed: Callable[[NDArray[Any]], NDArray[Any]], noise: float = 1e-12
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """The ``n`` largest eigenvalues and eigenvectors of ``rows^T rows`` from ``products``, the smaller ``rows rows^T``.
+
+    Both have the same eigenvalues, and an eigenvector ``v`` of the second gives ``rows^T v / sqrt(value)``.
+    ``summed(weights)`` is ``rows^T weights``. Signs are those of the solver; what lies below the share ``noise`` of the
+    first eigenvalue is zero.
+    """
+    values, vectors = largest(products, n)
+    return values, summed(vectors / vector_lengths(values, noise))
 
 
 def vector_lengths(values: NDArray[np.float64], noise: float = 1e-12) -> NDArray[np.float64]:
@@ -72,6 +89,7 @@ def vector_lengths(values: NDArray[np.float64], noise: float = 1e-12) -> NDArray
 
 def with_fixed_signs(vectors: NDArray[Any]) -> NDArray[Any]:
     """The columns, each with the sign that makes its largest entry (the first of equals) positive."""
+    # mutants: * -> /: signs are 1 or -1
     return vectors * signs(vectors)
 
 

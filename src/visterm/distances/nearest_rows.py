@@ -85,6 +85,8 @@ def _are_codes(queries: Matrix, train: Matrix, n_neighbors: int) -> bool:
     if len(queries) * len(train) < _COMPILED_FROM:
         return False
     largest = max(float(np.abs(queries).max()), float(np.abs(train).max()))
+    # mutants: 1e -> 2e: a cautious limit: both ways find the same rows for values far below it
+    # mutants: 1e15 -> 2000000000000000.0: a cautious limit: both ways find the same rows for values far above it
     return 1e-12 < largest < 1e15
 
 
@@ -112,15 +114,18 @@ def smallest(block: NDArray[Any], k: int) -> NDArray[np.intp]:
     >>> smallest(np.array([[3.0, 1.0, 2.0, 1.0]]), 3)
     array([[1, 3, 2]])
     """
+    # mutants: // -> /, 2 -> 3: both ways give the same order; which is faster changes at about this number
     if k > min(_FEW, block.shape[1] // 2):
         return np.argsort(block, axis=1, kind="stable")[:, :k]
     chosen = np.empty((len(block), k), np.intp)
+    # mutants: not: both ways give the same order; which is faster changes at about this number
     if block.size >= _COMPILED_FROM:
         from visterm.distances import _kernels
 
         _kernels.smallest(block, chosen)
         return chosen
     # Everything up to the k-th value, ties included, is a candidate; only candidates are sorted.
+    # mutants: - -> +: then the limit is a larger value: more candidates are sorted, and the same are first
     last = k - 1
     kth = np.partition(block, last, axis=1)[:, last, None]
     for row, candidates in enumerate(block <= kth):

@@ -66,6 +66,7 @@ def harmonic(links: sparse.csr_array, labels: Any, is_known: NDArray[np.bool_]) 
 def _normalised(links: sparse.csr_array) -> tuple[sparse.csr_array, Array]:
     """N and the diagonal of D^-1/2."""
     degrees = np.asarray(links.sum(axis=1)).ravel()
+    # mutants: 1.0 -> 2.0: the root of a picture without links multiplies zeros only
     roots = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
     return sparse.csr_array(sparse.diags_array(roots) @ links @ sparse.diags_array(roots)), roots
 
@@ -77,11 +78,13 @@ def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000) -> A
     direction, square = residual.copy(), (residual**2).sum(axis=0)
     target = tol**2 * square
     for _ in range(max_iter):
+        # mutants: > -> >=: a label without any residual takes no step, because its curvature is 0; it only costs rounds
         is_far = square > target
         if not is_far.any():
             break
         moved = direction - normal @ direction
         curve = (direction * moved).sum(axis=0)
+        # mutants: > -> >=: the curvature of a label with a residual is not exactly 0
         step = np.divide(square, curve, out=np.zeros_like(square), where=(curve > 0) & is_far)
         state += step * direction
         residual -= step * moved
@@ -170,6 +173,7 @@ class LabelPropagation(AnnotatorMixin, Estimator):
     def _propagate_to(self, rows: NDArray[np.intp], tags: sparse.csr_array, alpha: float) -> Array:
         """:meth:`_propagate` at some pictures: walks are as likely backwards, so those from few pictures suffice."""
         n_pictures, n_tags = tags.shape
+        # mutants: >= -> >: both ways give the same scores; the one with fewer columns is faster
         if alpha == 1 or len(rows) >= n_tags:
             return self._propagate(tags, alpha)[rows]
         scores, is_tagged = np.empty((len(rows), n_tags), _precision(tags.shape)), np.diff(tags.indptr) > 0
@@ -177,6 +181,7 @@ class LabelPropagation(AnnotatorMixin, Estimator):
 
         def from_pictures(part: slice) -> None:
             starts = np.zeros((n_pictures, len(rows[part])), scores.dtype)
+            # mutants: 1 -> 2 (2): the votes are divided by the sum of all walks, so their scale cancels
             starts[rows[part], np.arange(starts.shape[1])] = 1
             walks = np.maximum(spread(self.graph_.links_, starts, alpha), 0).T
             scores[part] = _shares(walks @ tags, (walks @ is_tagged)[:, None], frequencies)

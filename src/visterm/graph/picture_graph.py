@@ -115,6 +115,7 @@ class PictureGraph(Estimator):
         lists = self._lists(new, n)
         owners, columns, distances = _triples(lists)
         least = np.full(n_new, np.inf)
+        # mutants: pass: then every linked picture is compared, not only the nearest: the same ones are equal
         np.minimum.at(least, owners, distances)
         # Pictures with equal features are among the nearest.
         nearest_first = distances <= _ABOUT * least[owners] + _ALMOST
@@ -147,6 +148,7 @@ class PictureGraph(Estimator):
     def _choose(self, rows: NDArray[np.intp]) -> sparse.csr_array:
         """The distances to the pictures that the given ones choose among all others, (len(rows), n_pictures)."""
         n = self.features_.shape[0]
+        # mutants: 1 -> 2: one more candidate, which is left out again
         lists = self._lists(self.features_[rows], n, spare=1)
         owners, columns, distances = _triples(lists)
         others = rows[owners] != columns
@@ -156,6 +158,7 @@ class PictureGraph(Estimator):
     def _lists(self, X: Matrix, n: int, spare: int = 0) -> sparse.csr_array:
         """Distances to the pictures that rows of ``X`` choose, and to ``spare`` more."""
         if not X.shape[0]:
+            # mutants: 0 -> 1: an empty row more has no entries
             return sparse.csr_array((0, n))
         columns, distances = nearest(X, self.features_, self.n_neighbors + spare, metric=self.metric)
         return _as_lists(columns, distances, n)

@@ -96,6 +96,7 @@ def largest(scores: NDArray[Any], n: int) -> NDArray[np.intp]:
     >>> largest(np.array([1.0, 3.0, 2.0, 3.0]), 3)
     array([1, 3, 2])
     """
+    # mutants: >= -> >: both ways sort all scores
     if n >= len(scores):
         return np.argsort(-scores, kind="stable")
     if n < 1:

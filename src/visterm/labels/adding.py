@@ -126,7 +126,7 @@ def add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Add
     if options.tags_are not in (None, *get_args(TagsAre)):
         raise UsageError(f"tags are {' or '.join(get_args(TagsAre))}, not {options.tags_are!r}")
     if options.as_new and (not folders or any(not file.is_file() for file in folders)):
-        raise UsageError("name the files that are other pictures now; a folder cannot be added as new")
+        raise UsageError("name the files that show another picture now; a folder cannot be added as new")
     folders = list(folders) or [holdings.folder]
     if options.format == "folders" and not options.labels:
         options = replace(options, labels=folders)
@@ -147,15 +147,17 @@ def _add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Ad
         holdings.catalogue.separate(file)
     places: list[tuple[Path, str | None]] = []
     if options.look_for_labels:
-        places += [found for folder in folders if folder.is_dir() for found in find_labels(folder)]
+        for folder in filter(Path.is_dir, folders):
+            places += find_labels(folder, report.skipped)
     places += [(path, options.format) for path in options.labels]
     sources = [open_labels(path, name) for path, name in dict.fromkeys(places)]
     if options.look_for_labels:
         sources[:0] = open_pictures(path for path in dict.fromkeys(folders) if path.is_file())
     named = {str(path) for path in options.labels}
-    readings = []
+    readings, told = [], {skip.where for skip in report.skipped}
     for reading, base, records in sources:
         _apply(holdings, reading, base, records, options.tags_are)
+        reading.leave_out(told, base)
         asked_for = reading.source in named and options.format in (None, reading.format)
         if reading.n_pictures or reading.skipped or reading.n_withdrawn or asked_for:
             readings.append(reading)

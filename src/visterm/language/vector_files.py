@@ -120,8 +120,7 @@ def _shared(vectors: Floats) -> tuple[Floats, Floats]:
     n_words, n_dims = vectors.shape
     if n_words < _ENOUGH * n_dims:
         return np.zeros(n_dims, np.float32), np.zeros((0, n_dims), np.float32)
-    mean = vectors.mean(axis=0)
-    directions = principal_axes(vectors - mean, max(1, round(n_dims / 100)))
+    mean, directions = principal_axes(vectors, max(1, round(n_dims / 100)))
     return mean, np.ascontiguousarray(directions.T, np.float32)
 
 

@@ -320,6 +320,7 @@ class MultitaskSDCA(JointMixin, OneVsAll):
             of_tags = truth.labels[n_class_tasks:].T
             tagged = np.abs(of_tags).any(axis=1)
             scores = held_out[tagged, n_class_tasks:]
+            # mutants: > -> >=: labels of pictures that take part are their weights with a sign, never 0
             present = of_tags[tagged] > 0
             self._scale(self.shared_tags_, scores, present)
 

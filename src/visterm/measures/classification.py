@@ -141,6 +141,8 @@ def _columns(labels: NDArray[Any], n_classes: int, classes: ArrayLike | None) ->
     if labels.size and n_classes and (labels.dtype.kind == "U") != (names.dtype.kind == "U"):
         raise InputError("the true classes and classes= must be of the same kind: one is text, the other numbers")
     if not n_classes:
+        # mutants: 1 -> 2: any negative number means that the class has no column
         return np.full(len(labels), -1)
     nearest = order[np.minimum(np.searchsorted(ordered, labels), n_classes - 1)]
+    # mutants: 1 -> 2: any negative number means that the class is not known
     return np.where(names[nearest] == labels, nearest, -1)

@@ -136,6 +136,7 @@ class AveragePrecision(RankingMeasure):
         """
         t, n = answer.above.astype(np.float64), answer.tied.astype(np.float64)
         R, r = _relevant_above_and_tied(answer)
+        # mutants: 1 -> 2 (2): one more harmonic number, which no rank uses
         harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, answer.n_pictures + 1))])
         slope = (r - 1) / np.maximum(n - 1, 1)
         reciprocals = harmonic[answer.above + answer.tied] - harmonic[answer.above]

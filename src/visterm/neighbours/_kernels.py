@@ -86,6 +86,7 @@ def margin_loss(joint: Array, targets: Array, gains: Array, counts: Array) -> fl
             if not targets[i, k]:
                 continue
             for other in range(n_candidates):
+                # mutants: <= -> <: a gain of 0 adds nothing to the loss or its slopes
                 if targets[i, other] or gains[i, other] <= 0:
                     continue
                 slack = 1 + joint[i, k] - joint[i, other]
@@ -167,6 +168,7 @@ def log_likelihood(x: Array, present: Array, gain: float, loss: float, slope: Ar
                 margin = side * score
                 small = math.exp(-abs(margin))
                 total += weight * (min(margin, 0.0) - math.log1p(small))
+                # mutants: > -> >=: without a margin small is 1 and both branches give one half
                 miss = small / (1 + small) if margin > 0 else 1 / (1 + small)
                 G[i, w] = side * weight * miss * slope[w]
     return total

@@ -141,6 +141,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         asked[rng.permutation(self.train_rows_)[:_WEIGHED]] = True
         # A picture without tags is no neighbour of any picture.
         sampled = sparse.csr_array(tags.multiply(asked[:, None]))
+        # mutants: False -> True, 0 -> 1: scores are learned after the weights, and only the weights are used
         model = TagProp(self.n_neighbors, metric=self.metric, sigmoids=False, tag_power=0).fit(features, sampled)
         total = sum(model.feature_weights_.values())
         return {name: weight / total for name, weight in model.feature_weights_.items()} if total > 0 else equal

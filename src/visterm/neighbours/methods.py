@@ -74,6 +74,15 @@ METHODS = (
         preset={"tag_power": 1.0},
     ),
     Method(
+        "tagprop-shrunk",
+        "visterm.neighbours.tagprop:TagProp",
+        ANNOTATE,
+        "deep",
+        "tagprop, where a tag of few pictures is judged more like all tags",
+        reference="after Guillaumin et al., ICCV 2009",
+        preset={"shrinkage": 1.0},
+    ),
+    Method(
         "two-pass-knn",
         "visterm.neighbours.two_pass_knn:TwoPassKnn",
         ANNOTATE,

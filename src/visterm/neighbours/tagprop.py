@@ -35,11 +35,11 @@ class TagProp(CalibratedVotes):
     the sigmoids. ``objective_`` is the log-likelihood after every step of the last round.
 
     Votes become scores by what the other pictures voted for each training picture. ``sigmoids=True`` fits
-    ``sigmoid(a_w p + b_w)``, one for every tag as in the paper. ``shrinkage``, which the paper lacks, draws a tag's
-    sigmoid towards the common one, as if by this many pictures, so that a tag of few pictures does not become certain.
-    A positive ``tag_power`` (``tagprop-rare``) does something else: it subtracts the mean from each tag's votes and
-    divides by their deviation to that power. So votes that stand out win, even for a rare tag; one sigmoid then serves
-    all tags.
+    ``sigmoid(a_w p + b_w)``, one for every tag as in the paper. The paper has no ``shrinkage`` (``tagprop-shrunk``): it
+    draws a tag's sigmoid towards the common one, as if by this many pictures, so that a tag of few pictures does not
+    become certain. A positive ``tag_power`` (``tagprop-rare``) does something else: it subtracts the mean from each
+    tag's votes and divides by their deviation to that power. So votes that stand out win, even for a rare tag; one
+    sigmoid then serves all tags.
 
     ``X`` is a mapping of name to matrix, or one matrix. ``metric`` is that of
     :class:`~visterm.distances.BaseDistances`: ``auto``, a name, or a name for each feature. For a feature with the
@@ -69,7 +69,7 @@ class TagProp(CalibratedVotes):
         weighting: str = "distance",
         metric: Any = "auto",
         sigmoids: bool = True,
-        shrinkage: float = 1.0,
+        shrinkage: float = 0.0,
         tag_power: float = 0.0,
         n_rounds: int = 1,
         max_iter: int = 50,

@@ -171,6 +171,7 @@ class TwoPassKnn(TaggedPictures):
         rows, base = self._sent(features)
         pairs = DimensionPairs(self.distances_, rows) if self.weights == "dimensions" else FeaturePairs(base)
         targets, gains = (roles[pairs.asked] for roles in self._roles(rows, base))
+        # mutants: 1 -> 2: without a target the loss is 0, whatever divides it
         n_targets = max(1, int(targets.sum()))  # losses are means over targets, so they do not grow with the collection
         slopes = np.empty(targets.shape)
 

@@ -77,6 +77,7 @@ class LikelihoodTwoPassKnn(CalibratedVotes, TwoPassKnn):
         if weights.sum() > 0:
             self.bandwidth_ = float(1 / weights.sum())
         if self.tag_power or self.sigmoids:
+            # mutants: > -> >=: with one feature the same pictures would be selected again
             if len(self.feature_weights_) > 1:  # other weights select other pictures
                 rows, base = self._sent(features)
             shares = fading(base, self._weights() / self.bandwidth_, used_places(base))

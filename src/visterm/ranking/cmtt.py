@@ -73,6 +73,7 @@ def _smoothed(M: sparse.csr_array, n_singular_values: int) -> NDArray[np.float64
     else:
         from scipy.sparse.linalg import svds
 
+        # mutants: 0 -> 1: the singular vectors are the same from any random start
         start = np.random.default_rng(0).normal(size=smaller)
         _, values, right = svds(M, n_singular_values, v0=start)
         order = np.argsort(-values)

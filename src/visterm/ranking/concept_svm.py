@@ -136,6 +136,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
             ridge = Ridge(1 / C).fit(held.pop() if place == len(candidates) else held[0])
             for columns, of_block, scores in least_squares_machines(ridge, of_words):
                 has = of_words[:, columns].toarray() > 0
+                # mutants: > -> >=, 0.0 -> 1.0: a single C is always the best, whatever its precision
                 found = np.nan_to_num(AveragePrecision().per_query(has.T, scores.T)) if len(candidates) > 1 else 0.0
                 better = np.broadcast_to(found, columns.stop - columns.start) > best[words[columns]]
                 block = words[columns][better]

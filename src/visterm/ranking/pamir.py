@@ -199,6 +199,8 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         name, _ = kernels.kernel_named(self.kernel_)
         if self._by_features(cast(Matrix, X), len(rows)):
             return FeatureSpace(kernels.feature_map(cast(Matrix, take(X, rows)), name, precision(rows)))
+        # mutants: 0 -> 1: other kernels do not look at the labels
+        # mutants: 2.0 -> 4.0: only the sign of a label says whether the tag is present
         labels = 2.0 * tags[rows].T.toarray() - 1.0 if name in kernels.PRODUCTS else np.empty((0, len(rows)))
         return GramSpace(self._training_gram(X, rows, labels))
 
@@ -209,6 +211,8 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         """
         if self.kernel_ not in kernels.EXPLICIT:
             return False
+        # mutants: <= -> <, !="warp" -> =='warp': features and their kernel give the same weights; the choice only saves
+        #   time
         return sparse.issparse(X) or (X.shape[1] <= n_rows and (self.loss != "warp" or n_rows > MAX_GRAM_ROWS))
 
     def _keep_coefficients(self, X: Features, rows: Array, space: FeatureSpace | GramSpace, theta: Array) -> None:
@@ -222,6 +226,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         X = self._weighed(X)
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.EXPLICIT:
+            # mutants: False -> True: explain has checked the width of the picture when it computed the scores
             mapped = kernels.feature_map(check_features(self, X, fitting=False), name, self.coef_.dtype)
             dense = mapped if isinstance(mapped, np.ndarray) else mapped.toarray()
             return (weights @ self.coef_)[0] * dense[0], "dimension"

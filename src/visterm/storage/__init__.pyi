@@ -11,6 +11,7 @@ from .atomic import write_text_atomically as write_text_atomically
 from .files import STATE as STATE
 from .files import is_there as is_there
 from .files import make_folder as make_folder
+from .files import open_new as open_new
 from .lock import BusyError as BusyError
 from .lock import WriteLock as WriteLock
 from .row_files import DenseRows as DenseRows
@@ -36,6 +37,7 @@ __all__ = [
     "damaged",
     "is_there",
     "make_folder",
+    "open_new",
     "replacing",
     "row_files",
     "stored_dtype",

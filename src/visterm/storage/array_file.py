@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
+from visterm.storage.files import open_new
 
 _HEADER_BYTES = 128
 _CHUNK_BYTES = 8 * 2**20
@@ -38,7 +39,7 @@ class ArrayFile:
 
     def create(self) -> None:
         """Create the file, empty. On return its contents are on disk; its name needs a folder sync."""
-        with self.path.open("xb") as file:
+        with open_new(self.path) as file:
             file.write(self._header(0))
             file.flush()
             os.fsync(file.fileno())

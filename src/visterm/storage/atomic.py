@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from visterm.errors import VistermError
-from visterm.storage.files import make_folder
+from visterm.storage.files import PRIVATE, is_private, make_folder, open_new
 
 #: The name pattern of unfinished files. A killed process may leave one behind.
 TEMPORARY_PATTERN = ".visterm-*.tmp"
@@ -40,7 +40,7 @@ def replacing(path: Path, *, keep_access: bool = False) -> Iterator[Path]:
         with held:  # locked while this process lives, so that nobody takes it for a leftover
             try:
                 if keep_access:
-                    temporary.chmod(0o600)  # nobody else may read it, until it is known who may
+                    temporary.chmod(PRIVATE)  # nobody else may read it, until it is known who may
                 yield temporary
                 sync_file(temporary)
                 if keep_access:
@@ -69,6 +69,8 @@ def creating_folder(path: Path) -> Iterator[Path]:
         try:
             yield unfinished
             for file in unfinished.iterdir():
+                if is_private(path.parent):
+                    file.chmod(PRIVATE)
                 sync_file(file)
             sync_folder(unfinished)
             unfinished.rename(path)
@@ -98,7 +100,7 @@ def _new_temporary(folder: Path) -> tuple[Path, BinaryIO]:
     while True:
         # The name does not repeat the name of the final file, which may be as long as the file system allows.
         temporary = folder / TEMPORARY_PATTERN.replace("*", secrets.token_hex(8))
-        held = temporary.open("xb")
+        held = open_new(temporary)
         with suppress(OSError):  # some network file systems have no locks
             _lock(held)
         if os.name != "posix":

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from visterm.errors import VistermError
 
 #: The folder in which a workspace keeps all that is its own.
 STATE = ".visterm"
+#: The rights of a file that nobody but its owner may read or write.
+PRIVATE = 0o600
 
 
 def is_there(path: str | Path) -> bool:
@@ -18,6 +21,21 @@ def is_there(path: str | Path) -> bool:
     False
     """
     return os.path.exists(path)  # noqa: PTH110 - Path.exists() raises where a name is too long
+
+
+def is_private(folder: Path) -> bool:
+    """Whether ``folder`` lies in a ``.visterm`` that nobody but its owner may open, so that no group shares it."""
+    state = next((path for path in (folder, *folder.parents) if path.name == STATE), None)
+    try:
+        return state is not None and not state.stat().st_mode & 0o077
+    except OSError:  # who writes there will be told
+        return False
+
+
+def open_new(path: Path, mode: str = "xb") -> BinaryIO:
+    """Open a file to write it; only its owner may read a new one of a private workspace, whatever the umask says."""
+    rights = PRIVATE if is_private(path.parent) else 0o666
+    return cast("BinaryIO", open(path, mode, opener=lambda name, flags: os.open(name, flags, rights)))
 
 
 def make_folder(folder: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from visterm.compute import progress
 from visterm.errors import VistermError
 from visterm.storage.atomic import write_error
+from visterm.storage.files import PRIVATE, is_private
 
 #: A writer that waits looks this often whether it is its turn, in seconds.
 _LOOK_AGAIN = 0.05
@@ -44,7 +45,8 @@ class WriteLock:
         file = self._folder / "lock"
         if not self._folder.is_dir():  # filelock would make it
             raise write_error(file, FileNotFoundError(errno.ENOENT, "its folder is gone"))
-        lock = FileLock(file)  # a new one each time: filelock refuses one that was made before a fork
+        mode = PRIVATE if is_private(self._folder) else -1  # -1: as the umask says
+        lock = FileLock(file, mode=mode)  # a new one each time: filelock refuses one that was made before a fork
         try:
             try:
                 lock.acquire(blocking=False)

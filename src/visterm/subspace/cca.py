@@ -58,11 +58,13 @@ class CCA(LinearEmbedding):
         x_whitening = self._whitening(moments.C_xx, self._n_kept(moments))
         whiten_tags, unwhiten_tags = self._tag_whitening(moments.C_yy)
         # The singular vectors of the whitened cross-covariance are the canonical directions.
+        # mutants: False -> True: only as many singular vectors as there are correlations are used
         left, correlations, right = np.linalg.svd(whiten_tags(moments.C_xy.T @ x_whitening).T, full_matrices=False)
         n_dims = min(self.n_dims, len(correlations))
         x_components, y_components = x_whitening @ left[:, :n_dims], unwhiten_tags(right[:n_dims].T)
         turn = signs(x_components)
         self.correlations_ = np.minimum(correlations[:n_dims], 1.0)  # Lambda
+        # mutants: * -> /, * -> / (2): turn is 1 or -1
         self.x_components_, self.tag_components_ = x_components * turn, y_components * turn  # U_x, U_y
         self.y_mean_ = moments.y_mean_
         self.components_ = self.x_components_
@@ -84,6 +86,7 @@ class CCA(LinearEmbedding):
         eigenvectors would cost about fifty times as much.
         """
         ridge = self.ridge * np.trace(covariance) / len(covariance)
+        # mutants: 0 -> 1: with any ridge, Cholesky factors and eigenvectors whiten the same
         if not (ridge > 0 and self.ridge > _NOISE * len(covariance)):
             P = self._whitening(covariance, len(covariance))
             return lambda A: P.T @ A, lambda A: P @ A

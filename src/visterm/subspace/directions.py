@@ -25,8 +25,8 @@ def reduced(X: Floats, n_directions: int = N_DIRECTIONS) -> Floats:
     (4, 3)
     """
     unit = _unit(X if len(X) <= _MOST_COMPARED else X[sample(len(X), _MOST_COMPARED)])
-    mean = unit.mean(axis=0)
-    directions = principal_axes(unit - mean, min(n_directions, *unit.shape)).astype(np.float32)
+    mean, axes = principal_axes(unit, min(n_directions, *unit.shape))
+    directions = axes.astype(np.float32)
     blocks = (X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK))
     Z = np.vstack([(_unit(block) - mean) @ directions for block in blocks])
     return np.hstack([_unit(Z), np.ones((len(Z), 1), np.float32)])

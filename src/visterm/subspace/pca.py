@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.eigenvectors import inverse_roots, leading, vector_lengths, with_fixed_signs
+from visterm.compute.eigenvectors import axes_between, inverse_roots, leading, with_fixed_signs
 from visterm.contracts import FROM_1, Features, Matrix, check_features, in_single, is_several
 from visterm.subspace.linear.linear_embedding import MAX_COVARIANCE_DIMS, LinearEmbedding
 from visterm.subspace.linear.moments import Moments
@@ -75,12 +75,15 @@ class PCA(LinearEmbedding):
         products = np.zeros((n_pictures, n_pictures))
         for _, centred in _centred_columns(X, self.x_mean_):
             products += centred @ centred.T
-        values, vectors = leading(products / n_pictures, min(self.n_dims, n_pictures))
-        lengths = vector_lengths(values) * np.sqrt(n_pictures)
-        found = np.empty((X.shape[1], len(values)))
-        for columns, centred in _centred_columns(X, self.x_mean_):
-            found[columns] = centred.T @ (vectors / lengths)
-        self._keep(values, with_fixed_signs(found))
+
+        def summed(weights: NDArray[Any]) -> NDArray[Any]:
+            found = np.empty((X.shape[1], weights.shape[1]))
+            for columns, centred in _centred_columns(X, self.x_mean_):
+                found[columns] = centred.T @ (weights / np.sqrt(n_pictures))
+            return found
+
+        values, axes = axes_between(products / n_pictures, min(self.n_dims, n_pictures), summed)
+        self._keep(values, with_fixed_signs(axes))
 
     def _solve_by_products(self, X: Matrix) -> None:
         """The same subspace of many pictures with many features, by Lanczos steps: each multiplies ``X`` by a vector.

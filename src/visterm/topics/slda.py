@@ -104,7 +104,7 @@ class SupervisedLDA(JointMixin, JointTopicModel):
         no_tags = sparse.csr_array((bags.shape[0], 0), dtype=np.float32)
         tags = no_tags if tags is None else check_tags(tags, bags.shape[0])
         if not (known.any() or tags.nnz):
-            raise InputError("no picture has a class and no picture has a tag: at least one is needed to learn from")
+            raise InputError("no picture has a class or a tag: give at least one picture a label to learn from")
         self.classes_ = np.unique(y[known])
         self._learn(self._labelled(bags, known, y, tags), len(self.classes_), infer)
         return self

@@ -24,7 +24,7 @@ from typing import Any, Literal
 from visterm import collection, find
 from visterm.documents.document import Document
 from visterm.errors import InputError, VistermError
-from visterm.storage import WriteLock, make_folder, write_error, write_text_atomically
+from visterm.storage import WriteLock, make_folder, open_new, write_error, write_text_atomically
 
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 #: What can be started, the command it runs, and what people read.
@@ -190,7 +190,7 @@ def run(folder: Path) -> int:
         return 2
     with suppress(OSError, AttributeError):
         os.nice(5)  # people who look at pictures come first
-    with WriteLock(folder).held(), (folder / "log.jsonl").open("wb") as log:
+    with WriteLock(folder).held(), open_new(folder / "log.jsonl", "wb") as log:
         command = [sys.executable, "-m", "visterm", *asked["command"]]
         done = subprocess.run(  # noqa: S603 - our own program
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, check=False

@@ -95,7 +95,7 @@ def test_misuse_is_refused():
     with pytest.raises(InputError, match="fit"):
         DescriptorPCA(1).transform([[1.0]])
     for n_dims in (0, 4):
-        with pytest.raises(InputError, match=f"3 columns have 1 to as many axes, not {n_dims}"):
+        with pytest.raises(InputError, match=f"3 columns have 1 to 3 axes, not {n_dims}"):
             DescriptorPCA(n_dims).fit(correlated(20, 3))
     with pytest.raises(InputError, match="3 principal axes need 3 descriptors, got 2"):
         DescriptorPCA(3).fit(correlated(2, 3))

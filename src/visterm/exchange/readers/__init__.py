@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from visterm.catalogue.records import Reading, Record
+from visterm.catalogue.records import Reading, Record, Skipped
 from visterm.errors import InputError, MissingExtraError, UsageError
 
 
@@ -98,12 +98,12 @@ def open_pictures(files: Iterable[Path]) -> Iterator[tuple[Reading, Path, Iterat
         yield reading, folder, reading.count(_guarded(source, read_pictures(folder, pictures, reading)))
 
 
-def find_labels(folder: Path) -> list[tuple[Path, str]]:
+def find_labels(folder: Path, skipped: list[Skipped] | None = None) -> list[tuple[Path, str]]:
     """The label files among the pictures in ``folder``, each with its format.
 
     These are ``metadata.csv``, ``.jsonl`` and ``.parquet`` in any folder, Corel's lists, and captions beside pictures.
     ``xmp`` is always included, since any picture may have metadata and looking is cheap. Folder names are not taken for
-    classes: they are dates as often.
+    classes: they are dates as often. A label file that is no regular file is added to ``skipped``.
     """
     from visterm.exchange.readers._files import walk
     from visterm.exchange.readers.captions import pairs
@@ -113,7 +113,11 @@ def find_labels(folder: Path) -> list[tuple[Path, str]]:
     for parent, names in walk(folder):
         if not _is_unicode(parent):
             continue
-        found += [(parent / name, _METADATA[name]) for name in names if name in _METADATA and (parent / name).is_file()]
+        for file in (parent / name for name in names if name in _METADATA):
+            if file.is_file():
+                found.append((file, _METADATA[file.name]))
+            elif skipped is not None and not file.is_dir():
+                skipped.append(Skipped(str(file), "not a regular file, so no labels were read"))
         if "words" in names and READERS["corel"].detect(parent):
             found.append((parent, "corel"))
         has_captions = has_captions or any(True for _ in pairs(names))

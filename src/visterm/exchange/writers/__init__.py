@@ -47,7 +47,7 @@ def export(
         raise UsageError(f"a hierarchy of keywords is written to xmp only, not to {format}")
     if suggestions is not None:
         if not 0 <= suggestions <= 1:
-            raise UsageError(f"the least score of suggestions is between 0 and 1, not {suggestions}")
+            raise UsageError(f"the lowest score of suggestions must lie between 0 and 1, not {suggestions}")
         pictures = _with_suggestions(pictures, suggestions)
     if format == "xmp":
         from visterm.exchange.writers.sidecars import SidecarOptions, export_sidecars

@@ -94,7 +94,7 @@ def _may_replace(exported: Callable[..., exchange.Exported], *, yes: bool, as_js
         return True
     file = plan.files[0]
     if as_json or not at_a_terminal():
-        raise UsageError(f"{file} exists, and is not what an export wrote: name another file, or add --yes")
+        raise UsageError(f"{file} exists and was not written by an export: name another file, or add --yes")
     return _confirmed(f"{file} exists, and is not what an export wrote. Replace it?")
 
 

@@ -19,9 +19,9 @@ def serve(
         int | None, typer.Option(min=0, max=65535, help="Listen at this port (default: 8020, or the next free one).")
     ] = None,
     token_file: Annotated[
-        Path | None, typer.Option(help="Read the token from this file (default: VISTERM_TOKEN, or one is made).")
+        Path | None, typer.Option(help="Read the token from this file (default: VISTERM_TOKEN, or a new token).")
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Let nobody change anything.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Show everything, but allow no changes.")] = False,
     learn: Annotated[
         str | None,
         typer.Option(help="Who decides when to learn from new labels: off, ask or self. It is kept (at first: ask)."),
@@ -39,9 +39,9 @@ def serve(
         def started(address: Address) -> None:
             typer.echo(f"Your pictures are at {address.url}")
             if address.is_local:
-                typer.echo("Whoever has this address can change the collection; it stays on this computer.")
+                typer.echo("Anyone who has this address can change the collection; it stays on this computer.")
             else:
-                typer.echo("Whoever has this address can see and change the collection; others are refused.")
+                typer.echo("Anyone who has this address can see and change the collection; others are refused.")
             typer.echo("Press Ctrl+C to stop.")
 
         run(photos, host=host, port=port, token_file=token_file, read_only=read_only, browser=browser, started=started)

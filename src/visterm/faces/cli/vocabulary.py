@@ -76,7 +76,7 @@ def merge(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make several tags or classes one."""
+    """Merge several tags or classes into one."""
     with command(as_json=as_json), opened(workspace) as photos:
         show(photos.merge(names, into=into, kind=_kind(kind)), as_json, _print_edit)
 

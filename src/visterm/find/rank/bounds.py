@@ -115,6 +115,7 @@ class Scan:
             self._weigh()
             level = self._level(n)
         # Each part was rounded down.
+        # mutants: > -> >=: of one part, a wider look finds the same best rows, and more that are not needed
         self._look_at(int(_WIDER * level) + len(self._parts) if len(self._parts) > 1 else level)
         one_step = -float(together([np.array(-w * bound.unit) for bound, w in self._parts], self._dependence))
         last = n - 1
@@ -123,6 +124,7 @@ class Scan:
     def within(self, surprise: float) -> Rows:
         """Rows that include every row of at most this surprise, in order."""
         level = min(int(surprise / self._whole.unit), _LARGEST)
+        # mutants: > -> >=: to look again at the same level finds the same rows
         if level > self._level_seen:
             self._look_at(level)
         return self._rows_seen[self._surprises_seen <= surprise]

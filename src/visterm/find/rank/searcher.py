@@ -219,6 +219,7 @@ class Searcher:
             return None  # what is excluded does not answer for what is not known
         whole = self._answer(said.asked, n_best, tuple(said.missing), unlikely=unlikely)
         found.cut_off, found.n_less_likely = whole.cut_off, whole.n_less_likely
+        # mutants: <= -> <: an exact tie of real numbers
         found.n_likely = int(whole.likely.sum()) if whole.look.others <= whole.cut_off else None
         found.best = float(whole.probabilities.max(initial=0.0))
         return _in_turn([whole], n_best) if len(whole) else self._partial(said, n_best)
@@ -229,6 +230,7 @@ class Searcher:
         order = self._in_order(asked, look, n_best)
         cut = cut_off(belief.log_p, self._nothing_below)
         probabilities = np.exp(belief.log_p)
+        # mutants: >= -> >: an exact tie of real numbers
         likely = belief.told | (probabilities >= cut)
         shown = order if unlikely else order[likely[order]]
         return _Answer(
@@ -259,6 +261,7 @@ class Searcher:
         told = np.flatnonzero(belief.told)
         if len(told) > 1:
             unheard, log_p = believed_unheard(asked, look.rows[told], self._dependence), belief.log_p[told]
+            # mutants: == -> !=, 0 -> 1: a faster way to the same order where all are equally likely
             certain = bool((log_p == log_p[0]).all())
             told = told[largest(unheard, n_best) if certain else np.lexsort((-unheard, -log_p))]
         if len(told) >= n_best:

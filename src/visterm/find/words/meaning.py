@@ -97,6 +97,7 @@ class Interpreter:
         words always remain.
         """
         plain = [place for place, part in enumerate(said.parts) if part.word is not None]
+        # mutants: 1 -> 2 (2): there is no way to leave out more words than there are
         for n_left_out in range(1, len(plain) + 1):
             if comb(len(plain), n_left_out) > _MAX_WAYS:
                 continue

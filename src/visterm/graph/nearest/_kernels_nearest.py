@@ -49,12 +49,14 @@ def apart(a: Any, b: Any) -> Any:
 def insert(found: Any, squared: Any, is_new: Any, row: int, distance: float) -> bool:
     """Insert ``row`` into one list unless it is there already or too far; ties are ordered by row."""
     k = found.shape[0]
+    # mutants: > -> >= (2): a row that is there already is refused in any case
     if distance > squared[k - 1] or (distance == squared[k - 1] and row > found[k - 1]):
         return False
     for place in range(k):
         if found[place] == row:
             return False
     place = k - 1
+    # mutants: > -> >= (3): the row is not in the list
     while place > 0 and (squared[place - 1] > distance or (squared[place - 1] == distance and found[place - 1] > row)):
         squared[place] = squared[place - 1]
         found[place] = found[place - 1]
@@ -79,6 +81,7 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
 
     A cut lies halfway between two random rows. ``order`` is filled with the rows, leaf by leaf.
     """
+    # mutants: 2 -> 3, + -> -, 1 -> 2: another state of the generator for each seed
     state = np.array([2 * seed + 1], np.uint64)
     n = rows.shape[0]
     for i in range(n):
@@ -110,6 +113,7 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
             row = order[at]
             for d in range(rows.shape[1]):
                 value += normal[d] * rows[row, d]
+            # mutants: < -> <=: rows exactly on a cut may go to either side; a cut between copies is replaced
             side[at] = value < middle
             n_left += side[at]
         # A cut that leaves nearly all rows on one side, as with copies, is replaced by a random one.
@@ -117,6 +121,7 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
             for at in range(first, last):
                 swap = at + _draw(state, last - at)
                 order[at], order[swap] = order[swap], order[at]
+            # mutants: // -> /: kept in an array of integers, which drops the half
             middle_at = first + size // 2
         else:
             left, right = first, first + n_left

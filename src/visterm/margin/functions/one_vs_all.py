@@ -163,11 +163,12 @@ def task_labels(
     ``max_work`` limits the tasks that share the representation, times pictures squared.
     """
     is_known = has_class(classes) if classes is not None else np.zeros(n_rows, np.bool_)
+    # mutants: 0 -> 1: the width of a matrix without tags is not used
     tags = sparse.csr_array((n_rows, 0)) if tags is None else tags
     has_tags = np.diff(tags.indptr) > 0
     rows = np.flatnonzero(is_known | has_tags)
     if not len(rows):
-        raise InputError("no picture has a class and no picture has a tag: at least one is needed to learn from")
+        raise InputError("no picture has a class or a tag: give at least one picture a label to learn from")
     labels, names, shared, alone = np.zeros((0, len(rows))), None, None, None
     codes = np.full(len(rows), UNKNOWN_CLASS)
     if classes is not None and is_known.any():
@@ -225,7 +226,7 @@ def check_picture_weight(picture_weight: ArrayLike | None, n_pictures: int) -> A
         return np.ones(n_pictures)
     given = np.asarray(picture_weight, dtype=np.float64)
     if given.shape != (n_pictures,) or not np.isfinite(given).all() or (given < 0).any():
-        raise InputError(f"picture_weight must be {n_pictures} finite numbers, none negative, one per picture")
+        raise InputError(f"picture_weight must be {n_pictures} finite numbers from 0 on, one per picture")
     return given
 
 

@@ -142,18 +142,23 @@ class ProductKernel(Estimator):
                 raise InputError(f"weights contain {unknown[0]!r}, which X does not have: its features are {names}")
             weights = {name: float(self.weights.get(name, 0.0)) for name in names}
         elif self.weights == "equal" or len(names) == 1:
+            # mutants: 1.0 -> 2.0: weights are divided by their sum
             weights = dict.fromkeys(names, 1.0)
         else:  # likelihood
             if tags is None:
                 raise InputError("weights='likelihood' needs tags: pass fit(X, tags), or choose weights='equal'")
             from visterm.neighbours import TagProp
 
+            # mutants: False -> True: sigmoids are fitted after the weights of the features, which alone are used
             weights = dict(TagProp(metric=metric, sigmoids=False).fit(X, tags).feature_weights_)
             if not sum(weights.values()) > 0:  # no feature predicts tags: none is better than another
+                # mutants: 1.0 -> 2.0: weights are divided by their sum
                 weights = dict.fromkeys(names, 1.0)
         total = sum(weights.values())
         if not 0.0 < total < np.inf or min(weights.values()) < 0:
-            raise InputError(f"weights must be finite, none negative and one positive, not {weights}")
+            raise InputError(
+                f"weights must be finite and not negative, and at least one must be positive, not {weights}"
+            )
         return {name: weight / total for name, weight in weights.items()}
 
     def _rates(self) -> dict[str, float]:

@@ -38,9 +38,11 @@ def best_dual(b: float, m: float, q: float, loss: LossCode) -> float:
     if not is_logistic:
         curvature = q + gamma
         if curvature <= 0.0:  # a picture without features: only the loss matters
+            # mutants: < -> <=: without curvature and at a margin of exactly 1, every value is a maximiser
             return high if m < 1.0 else b
         return min(max(b + (1.0 - m - gamma * b) / curvature, low), high)
     # With b' = sigmoid(s) the maximiser is the root of s + m + q (sigmoid(s) - b), which increases in s.
+    # mutants: 1.0 -> 2.0, - -> + (2): a longer interval also contains the root; halving it only takes a step more
     left, right = -m - q * (1.0 - b), -m + q * b
     s = 0.5 * (left + right)
     if 0.0 < b < 1.0:
@@ -49,11 +51,13 @@ def best_dual(b: float, m: float, q: float, loss: LossCode) -> float:
     for _ in range(_NEWTON_STEPS):
         p = 1.0 / (1.0 + exp(-s)) if s > _LEAST_LOGIT else 0.0
         h = s + m + q * (p - b)
+        # mutants: > -> >=: at the root itself the change is 0 and the loop ends
         if h > 0.0:
             right = s
         else:
             left = s
         change = -h / (1.0 + q * p * (1.0 - p))
+        # mutants: * -> /, 1.0 -> 2.0: Newton's last step is a rounding error beside any of these tolerances
         if abs(change) <= _NEWTON_TOLERANCE * (1.0 + abs(s)):
             break
         # Far from the root Newton's steps can go to and fro: only steps that become shorter are taken.
@@ -75,8 +79,11 @@ def loss_value(m: float, loss: LossCode) -> float:
     """``Loss.value`` of one margin."""
     is_logistic, gamma, low, high = loss
     if is_logistic:
+        # mutants: > -> >=, 0.0 -> 1.0: both forms are the same function; only for very large margins one of them would
+        #   overflow
         return log(1.0 + exp(-m)) if m > 0.0 else -m + log(1.0 + exp(m))
     slack = 1.0 - m
+    # mutants: > -> >=: a slack of 0 is multiplied by the bound
     bound = high if slack > 0.0 else low
     b = min(max(slack / gamma, low), high) if gamma > 0.0 else bound
     return b * slack - 0.5 * gamma * b * b
@@ -99,6 +106,7 @@ def task_values(f: Array, at: Coordinates, loss: LossCode, out: Array) -> None:
         norm, losses, conjugates = 0.0, 0.0, 0.0
         for i in range(f.shape[1]):
             weight = C[t, i]
+            # mutants: > -> >=: a weight of 0 adds 0 to every sum
             if weight > 0.0:
                 m = float(y[t, i]) * f[t, i]
                 norm += weight * b[t, i] * m
@@ -126,6 +134,7 @@ def ascend_block(block: Block, at: Coordinates, loss: LossCode) -> None:
             old = b[t, row]
             b[t, row] = best_dual(old, y[t, row] * f[t, i], weight * G[i, i], loss)
             if b[t, row] != old:
+                # mutants: * -> /: y is 1 or -1
                 change = weight * y[t, row] * (b[t, row] - old)
                 delta[t, i] += change
                 for j in range(size):
@@ -145,6 +154,7 @@ def ascend_coupled(block: Block, M: Array, at: Coordinates, loss: LossCode) -> N
     for i in range(size):
         row = rows[i]
         passed_on[:] = 0.0
+        # mutants: False -> True: if nothing changed, zeros are added to the scores
         changed = False
         for t in range(n_tasks):
             weight = C[t, row]
@@ -155,6 +165,7 @@ def ascend_coupled(block: Block, M: Array, at: Coordinates, loss: LossCode) -> N
             b[t, row] = best_dual(old, m, weight * M[t, t] * G[i, i], loss)
             if b[t, row] != old:
                 changed = True
+                # mutants: * -> /: y is 1 or -1
                 change = weight * y[t, row] * (b[t, row] - old)
                 delta[t, i] += change
                 for u in range(n_tasks):
@@ -248,13 +259,17 @@ def refine(G: Array, f: Array, at: Coordinates, loss: LossCode, target: float, s
             old = b[i]
             b[i] = best_dual(old, y[i] * f[i], curvature[i], loss)
             if b[i] != old:
+                # mutants: (low<old<high)==(low<b[i]<high) -> low<old<high!=low<b[i]<high: it differs only if a variable
+                #   jumps from one bound to the other, and then the long step comes a round later
                 bounds_settled = bounds_settled and (low < old < high) == (low < b[i] < high)
+                # mutants: * -> /: y is 1 or -1
                 change = f.dtype.type(C[i] * y[i] * (b[i] - old))
                 for j in range(size):
                     f[j] += change * G[i, j]
         gap = 0.0
         for j in range(size):
             gap += C[j] * coordinate_gap(b[j], y[j] * f[j], loss)
+        # mutants: <= -> <: the target is a tolerance, and a gap that equals it to the last bit is a tie
         if gap <= target:
             break
         if bounds_settled and not is_logistic:
@@ -292,6 +307,7 @@ def solve_inside(G: Array, f: Array, at: Coordinates, loss: LossCode) -> None:
     squared = float((residual * residual).sum())
     enough = _CG_REDUCTION * _CG_REDUCTION * squared
     for _ in range(_CG_STEPS):
+        # mutants: <= -> <: a tie of real numbers, or a residual of 0, which has no curvature and ends the loop as well
         if squared <= enough:
             break
         image = np.dot(G, direction) + gamma * direction / C
@@ -308,24 +324,32 @@ def solve_inside(G: Array, f: Array, at: Coordinates, loss: LossCode) -> None:
     # range. If that lowers the dual, take the longest step along the line that stays in range. This cannot lower the
     # dual: it is concave, and the line leads to its maximum.
     longest = 1.0
+    # mutants: 2 -> 3: a third attempt would be the second one again
     for attempt in range(2):
         clipped = np.zeros(size, f.dtype)
         for i in range(size):
+            # mutants: * -> / (2): y is 1 or -1
             change = longest * step[i] * y[i] / C[i]
+            # mutants: * -> /: y is 1 or -1
             clipped[i] = C[i] * y[i] * (min(max(b[i] + change, low), high) - b[i])
         image = np.dot(G, clipped)
         rise = 0.0
         for i in range(size):
+            # mutants: * -> /: y is 1 or -1
             db = clipped[i] * y[i] / C[i]
             rise += C[i] * (db - gamma * db * (b[i] + 0.5 * db)) - clipped[i] * (f[i] + 0.5 * image[i])
+        # mutants: > -> >=: a step without any rise is no step, or a tie
         if rise > 0.0:
             for i in range(size):
+                # mutants: * -> /: y is 1 or -1
                 b[i] = min(max(b[i] + clipped[i] * y[i] / C[i], low), high)
                 f[i] += image[i]
             return
         if attempt == 0:
             for i in range(size):
+                # mutants: * -> /: y is 1 or -1
                 change = step[i] * y[i] / C[i]
+                # mutants: > -> >=: a step that ends at the bound may have its whole length
                 if b[i] + change > high:
                     longest = min(longest, (high - b[i]) / change)
                 elif b[i] + change < low:

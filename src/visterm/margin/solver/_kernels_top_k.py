@@ -34,9 +34,11 @@ def project_top_k(b: Array, k: int, rho: float, out: Array) -> None:
     for i in range(k):
         top_k += b[order[i]]
     out[:] = 0.0
+    # mutants: <= -> <: for a sum of exactly 0 the minimiser has the sum 0 as well
     if top_k <= 0.0:  # no feasible direction gains
         return
     t, s = _inside(b, order, k, rho)
+    # mutants: >= -> >: at a sum of exactly 1 both thresholds give the same point
     if s >= 1.0:
         s = 1.0
         t = _on_the_edge(b, order, k)
@@ -88,8 +90,10 @@ def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
             # free s + n_middle t = total_middle;  free t = (rho + n_top / k^2) s - total_top / k
             s = (free * total_middle + n_middle * total_top / k) / (free * free + n_middle * steep)
             t = (steep * s - total_top / k) / free
+            # mutants: <= -> <: an entry that equals the threshold is 0 either way
             if n_top + n_middle < m and b[order[n_top + n_middle]] <= t:
                 break  # the next entry is zero
+        # mutants: <= -> <: an entry that equals the cap is at the cap either way
         if b[order[n_top]] - t <= s / k:
             break
         total_top += b[order[n_top]]
@@ -101,17 +105,21 @@ def _on_the_edge(b: Array, order: Array, k: int) -> float:
     """The threshold ``t`` with ``sum(clip(b - t, 0, 1 / k)) = 1``: the sum falls piecewise linearly in ``t``."""
     m = len(b)
     cap = 1.0 / k
+    # mutants: 1.0 -> 2.0: a longer interval also contains the threshold; halving it only takes a step more
     left, right = b[order[m - 1]] - 1.0, b[order[0]]
     for _ in range(_HALVINGS):
         t = 0.5 * (left + right)
         total, n_free = 0.0, 0
         for i in range(m):
             value = b[i] - t
+            # mutants: >= -> >: a value that equals the cap is added either way
             if value >= cap:
                 total += cap
+            # mutants: > -> >=: a value of 0 adds nothing, and halving goes on if the exact threshold counts it
             elif value > 0.0:
                 total += value
                 n_free += 1
+        # mutants: > -> >=: a threshold whose sum is exactly 1 stays an end of the interval
         if total > 1.0:
             left = t
         else:
@@ -124,6 +132,8 @@ def _on_the_edge(b: Array, order: Array, k: int) -> float:
                     check += min(max(b[i] - exact, 0.0), cap)
                 if abs(check - 1.0) <= _SUM_ROUNDING:
                     return exact
+        # mutants: * -> /, 1.0 -> 2.0, + -> -: the interval cannot become shorter than rounding errors; more halvings do
+        #   not change the threshold
         if right - left <= _INTERVAL_ROUNDING * (1.0 + abs(t)):
             break
     return 0.5 * (left + right)
@@ -188,6 +198,7 @@ def picture_values(f: Array, p: Array, y: Array, k: int, losses: Array, gains: A
                 continue
             slack = 1.0 + f[j, i] - f[y[i], i]
             place = k
+            # mutants: < -> <=: equal slacks may come in any order
             while place > 0 and largest[place - 1] < slack:
                 if place < k:
                     largest[place] = largest[place - 1]

@@ -69,6 +69,7 @@ class Steps:
         y = labels.astype(products.dtype)
         n_tasks, n = y.shape
         self.takes_part = np.abs(y)
+        # mutants: < -> <=: a label of 0 has the weight 0, so its sign does not matter
         self.y = np.where(y < 0, products.dtype.type(-1), products.dtype.type(1))
         self.lam = 1 / n if lam is None else lam
         self.mu = 1 / (n * n_tasks) if mu is None else mu
@@ -181,6 +182,7 @@ class Optimum:
         self.mean = now if self.mean is None else self.mean.towards(now, max(TOWARDS, 2 / (self.n_rounds + 2)))
         excess, directions = self._excess(now)
         self.dual = max(self.dual, self._dual_of(now, excess), self._dual_of(self.mean, self._excess(self.mean)[0]))
+        # mutants: < -> <=: an exact tie of real numbers
         is_better = not self.objectives or objective < self.objectives[-1]
         if is_better:
             self.theta = theta

@@ -70,6 +70,7 @@ class CoupledProblem(Objective[CoupledSolution]):
 
     def evaluate(self, b: Array) -> CoupledSolution:
         """The objectives at ``b``, with newly computed scores."""
+        # mutants: * -> / (2): a label is -1 or 1
         theta = self.C * b * self.y
         base = self.products.scores(theta)
         scores = self.M @ base
@@ -88,6 +89,7 @@ class CoupledProblem(Objective[CoupledSolution]):
 
     def unfinished(self, state: CoupledSolution, tol: float) -> NDArray[np.bool_]:
         """Whether to go on, unless the gap is already as small as rounding errors."""
+        # mutants: > -> >= (2): a gap that equals the rounding of the precision to the last bit is a tie
         too_high = state.objective > self.primal_below and state.gap > np.finfo(self.y.dtype).eps
         return np.array([state.gap > tol or too_high])
 
@@ -131,6 +133,7 @@ class CoupledProblem(Objective[CoupledSolution]):
             at, seed = Coordinates(state.b[t, rows], y[t, rows], C[t, rows]), int(rng.integers(SEEDS))
             target = max(goal, REFINE_FALL * state.task_gaps[t])
             _kernels.refine(self.M[t, t] * products.block(rows), scores[rows], at, code, target, seed)
+            # mutants: * -> /: a label is -1 or 1
             change = at.C * at.y * (at.b - state.b[t, rows])
             state.b[t, rows] = at.b
             state.base[t] += products.scores_of(change[None], rows)[0]
@@ -161,6 +164,8 @@ class CoupledProblem(Objective[CoupledSolution]):
 def _hardly_fell(state: Solution) -> bool:
     """Whether the last round left most of the gap."""
     if len(state.trace) < 2:
+        # mutants: False -> True: the first round then solves a few coordinates together as well, on the way to the same
+        #   gap
         return False
     before, now = (relative_gap(*np.array(objectives)[:, None])[0] for objectives in state.trace[-2:])
     return bool(now >= STRONGLY_COUPLED * before)
@@ -183,6 +188,7 @@ class Spectrum:
         """The spectrum, from the Gram matrix or the features' scatter matrix, whichever is smaller."""
         if isinstance(products, FeatureInnerProducts):
             X = products.with_constant()
+            # mutants: < -> <=, not, 0 -> 1: the smaller matrix is faster; both have the same eigenvalues above 0
             if X.shape[1] < X.shape[0]:
                 values, rotation = linalg.eigh(X.T @ X, check_finite=False)
                 kept = values > _RANK * max(values[-1], 0.0)
@@ -206,6 +212,7 @@ class Spectrum:
 
     def solve(self, y: Array, C: float, M: Array | None = None) -> Array:
         """The dual variables, all with the same weight ``C``: the limit of coordinate ascent."""
+        # mutants: * -> /: a label is -1 or 1
         return np.asarray((self.theta(y, C, M) * y / C).astype(y.dtype))
 
 

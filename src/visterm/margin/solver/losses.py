@@ -41,6 +41,7 @@ class Loss:
             return np.logaddexp(0.0, -margin)
         # The conjugate of the conjugate. Without curvature the best b is a bound, and both bounds are finite.
         slack = 1.0 - margin
+        # mutants: > -> >= (2): a slack of 0 is multiplied by the bound
         b = np.clip(slack / gamma, low, high) if gamma > 0 else np.where(slack > 0, high, low)
         return b * slack - 0.5 * gamma * b * b + 0.0  # no negative zeros
 

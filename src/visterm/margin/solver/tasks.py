@@ -73,6 +73,7 @@ class Problem(Objective[Solution]):
 
     def evaluate(self, b: Array) -> Solution:
         """The objectives at ``b``, with newly computed scores."""
+        # mutants: * -> / (2): a label is -1 or 1
         theta = self.C * b * self.y
         scores = self.products.scores(theta) if b.any() else np.zeros_like(theta)
         norms, losses, conjugates = task_sums(scores, Coordinates(b, self.y, self.C), self.loss).T
@@ -121,6 +122,7 @@ class Problem(Objective[Solution]):
             state.b[t, rows] = at.b
             return len(rows) < REFINE_ROWS
 
+        # mutants: 1 -> 2, not, 1 -> 2 (2): the number of threads; a test shows that the solution does not depend on it
         n_jobs = 1 if products.n_pictures < THREADED_PICTURES else -1
         complete = np.array(in_threads(refine_task, zip(parts, seeds, strict=True), n_jobs))
         state.take(parts, self.part(parts).evaluate(state.b[parts]))
@@ -141,6 +143,7 @@ def unsettled(f: Array, at: Coordinates, loss: Any, limit: int) -> Array:
     from visterm.margin.solver import _kernels
 
     rows, gaps = _kernels.unsettled(f, at, loss)
+    # mutants: > -> >=: as many rows as the limit are all chosen, in the same order
     if len(rows) > limit:
         rows = np.sort(rows[np.argsort(-gaps, kind="stable")[:limit]])
     return rows

@@ -90,6 +90,7 @@ class TopKProblem(Objective[TopKSolution]):
             for _ in range(REFINE_ROUNDS):
                 self._step(block, rng.permutation(len(active)), state.b)
                 losses, gains = self._values(f, state.b[:, active], active)
+                # mutants: "ji,ji->i",theta,f)).sum())<= -> 'ji,ji->i',theta,f)).sum())<: an exact tie of real numbers
                 if float((self.C[active] * (losses - gains) + np.einsum("ji,ji->i", theta, f)).sum()) <= target:
                     break
             state.become(self.evaluate(state.b))

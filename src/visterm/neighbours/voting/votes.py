@@ -81,6 +81,7 @@ class Votes:
         self.neighbours, self.tags = neighbours, tags
         self.truth = tags if truth is None else truth
         n_present = self.truth.nnz
+        # mutants: 1 -> 2 (3): if every picture carries every tag, no absent tag is weighed
         self.gain, self.loss = 1 / n_present, 1 / max(1, self.truth.shape[0] * tags.shape[1] - n_present)
 
     def sample(self) -> NDArray[np.intp]:
@@ -147,6 +148,7 @@ def maximise_likelihood(
     of the pictures is asked: see :meth:`Votes.sample`.
     """
     sample = votes.sample()
+    # mutants: < -> <=: a copy of all pictures teaches the same
     if len(sample) < len(base):
         votes, base, used = votes.of_pictures(sample), base[sample], None if used is None else used[sample]
 

@@ -264,6 +264,7 @@ def learn(
     """
     top_weights, n_pictures = rule.top_weights, relevance.n_pictures
     total = 0.0
+    # mutants: 3 -> 4: nothing reads a fourth column
     drawn, margins = np.empty((min(BATCH, n_steps), 3), np.int64), np.empty(min(BATCH, n_steps))
     ends, order = np.empty(weights.shape[-2], np.int64), np.empty(len(drawn), np.int64)
     for start in range(0, n_steps, BATCH):

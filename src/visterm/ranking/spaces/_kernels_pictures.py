@@ -21,6 +21,8 @@ def log_likelihoods(means: Any, variances: Any, other_means: Any, other_variance
                 difference = means[i, d] - other_means[j, d]
                 distance += difference * difference / variance
                 product *= variance
+                # mutants: == -> !=, not, 8 -> 9: the sum of logarithms is the same, however many factors each of them
+                #   has
                 if d % 8 == 7:  # one logarithm for eight variances, before their product overflows
                     logarithm += np.log(product)
                     product = 1.0

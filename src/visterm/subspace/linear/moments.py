@@ -116,6 +116,7 @@ class Moments(Estimator):
         return self._new(self.n_pictures_, self.x_mean_ * factors, self.y_mean_, xx, squares, xy, self.yy_)
 
     def _mean(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        # mutants: 1 -> 2: the sums of a single picture around its own mean are 0
         return sums / max(1, self.n_pictures_)
 
     def _of(self, X: dict[str, Matrix], tags: sparse.csr_array, rows: NDArray[np.intp] | None) -> Moments:

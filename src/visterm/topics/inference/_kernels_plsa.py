@@ -56,6 +56,8 @@ def expected_words(
     for v in range(len(pictures_of_words.indptr) - 1):
         for k in range(n_topics):
             # Most words of most topics are zero; to raise them to a power would take longer than all the rest.
+            # mutants: 1.0 -> 2.0, 0.0 -> 1.0: a shortcut: a number to the power of 1, and 0 and 1 to any power, are the
+            #   same number
             words[k] = word_topics[v, k] if power == 1.0 or word_topics[v, k] == 0.0 else word_topics[v, k] ** power
             sums[k] = 0.0
         for token in range(pictures_of_words.indptr[v], pictures_of_words.indptr[v + 1]):
@@ -96,6 +98,8 @@ def fold_in(bags: Bags, word_topics: Any, power: float, max_iter: int, tol: floa
         theta[:] = 1.0 / n_topics
         for _ in range(max_iter):
             for k in range(n_topics):
+                # mutants: 1.0 -> 2.0, 0.0 -> 1.0: a shortcut: a number to the power of 1, and 0 and 1 to any power, are
+                #   the same number
                 weights[k] = theta[k] if power == 1.0 or theta[k] == 0.0 else theta[k] ** power
                 sums[k] = 0.0
             n_explained = 0.0

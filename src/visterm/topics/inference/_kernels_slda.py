@@ -178,6 +178,7 @@ def sweep(picture: Picture, term: ClassTerm, tables: TopicTables, room: Room) ->
         word, count = words[j], counts[j]
         tag_evidence(tags, log_tags, attention, j, linear)
         if term.weight > 0.0:
+            # mutants: > -> >=: sums of real numbers that equal the limit to the last bit
             if n_moved + count > term.limit:
                 softmax_into(log_sums, odds, term.weight)
                 n_moved = 0.0
@@ -187,6 +188,7 @@ def sweep(picture: Picture, term: ClassTerm, tables: TopicTables, room: Room) ->
             evidence[:] = linear
         entropy = best_topics(weights, likelihood[word], evidence, prior, updated)
         if term.weight > 0.0:
+            # mutants: > -> >= (2): at the limit a full step is safe, so it is not shortened
             if count > 1.0 and count > term.limit:
                 step_back(phi[j], count, j, term, room)
                 entropy = relative_entropy(updated, prior)
@@ -225,8 +227,10 @@ def infer_picture(
     Afterwards ``room.log_theta`` is E[log theta] of the last gamma.
     """
     gamma, alpha = picture.gamma, tables.alpha
+    # mutants: > -> >=, > -> >= (2): without labels the phi are already the best for gamma, and a sweep changes nothing
     if len(picture.tags) > 0 or term.weight > 0.0:
         settle_picture(picture, term, tables, room)
+    # mutants: 0.0 -> 1.0: there is at least one sweep, which sets it
     fit = 0.0
     for _ in range(max_sweeps):
         fit = sweep(picture, term, tables, room)

@@ -93,11 +93,13 @@ def steps_of_words(start: Aspects, counts: sparse.csr_array) -> Step:
 
     of_words = sparse.csr_array(counts.T)
     topics = start.picture_topics
+    # mutants: / -> *: both ways give the same words; which is faster depends on the number of topics that are not zero
     has_few = np.count_nonzero(topics, axis=1, keepdims=True) < topics.shape[1] / _GATHERED
     few = sparse.csr_array(np.where(has_few, topics, 0.0))
 
     @lru_cache(maxsize=1)
     def raised(power: float) -> tuple[NDArray[np.float64], Bags]:
+        # mutants: 1 -> 2: a number to the power of 1 is that number
         every = topics if power == 1 or has_few.all() else topics**power
         return every, Bags(few.indptr, few.indices, few.data**power)
 
@@ -203,6 +205,7 @@ def find_schedule(
     stopping.
     """
     schedule: Schedule = []
+    # mutants: 0 -> 1: the first score is always a rise, after which the count starts anew
     best, best_score, power, vain_powers = start, -np.inf, 1.0, 0
     while vain_powers < PATIENCE:
         aspects, useful, taken = best, 0, 0

@@ -65,11 +65,13 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
     """
     # A copy, since zeros and duplicates are removed in place.
     counts = sparse.csr_array(check_features(estimator, X, fitting=fitting), dtype=np.float64, copy=True)
+    # mutants: <= -> <: a matrix of exactly 2**31 - 1 counts works with either type of indices
     if counts.nnz <= np.iinfo(np.int32).max:  # loops are compiled for each type of indices: one is enough
         counts.indptr = counts.indptr.astype(np.int32, copy=False)
         counts.indices = counts.indices.astype(np.int32, copy=False)
     counts.sum_duplicates()
     counts.eliminate_zeros()
+    # mutants: < -> <=: zeros were removed before
     if counts.nnz and counts.data.min() < 0:
         raise InputError(
             f"Negative values in data passed to {type(estimator).__name__}: it counts codewords, so pass bags or"
@@ -168,7 +170,7 @@ class TopicStatistics:
 
     def __add__(self, other: TopicStatistics) -> TopicStatistics:
         if self.codewords.shape != other.codewords.shape or self.tags.shape != other.tags.shape:
-            raise InputError("statistics under different topics cannot be merged")
+            raise InputError("statistics of different topics cannot be merged")
         return TopicStatistics(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
@@ -285,6 +287,8 @@ def fit_dirichlet(log_proportions: Array, n_pictures: int, start: Array, *, rate
         scale = 1.0
         while True:
             moved = alpha + scale * step
+            # mutants: >= -> >: a step that changes the score by rounding errors at most is the last one either way
+            # mutants: > -> >=: at 0 the score is minus infinity, so the step is shortened all the same
             if (moved > 0).all() and (risen := _dirichlet_score(moved, n_pictures, target)) >= value:
                 break
             scale *= _SHORTER

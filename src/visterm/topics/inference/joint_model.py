@@ -222,6 +222,7 @@ def improve_coefficients(
     )
     for _ in range(_MAX_HALVINGS):
         moved = coefficients + step
+        # mutants: >= -> >: a step that keeps the value to the last bit is none, or within rounding errors of it
         if inferred.class_value(moved)[0] - ridge / 2 * float((moved**2).sum()) >= value:
             return moved
         step *= 0.5

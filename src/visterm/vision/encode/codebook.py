@@ -84,7 +84,9 @@ class Codebook:
         rng = np.random.default_rng(self.random_state)
         rows = sample_descriptors(descriptors, self.max_sample, rng)
         if len(rows) < self.n_words:
-            raise InputError(f"{self.n_words} codewords need as many descriptors, got {len(rows)}: add pictures")
+            raise InputError(
+                f"{self.n_words} codewords need {self.n_words} descriptors or more, got {len(rows)}: add pictures"
+            )
         if self.n_words <= EXACT_WORDS:
             self.words_, inertias = self._lloyd(rows, seed_words(rows, self.n_words, rng), nearest_words)
         else:

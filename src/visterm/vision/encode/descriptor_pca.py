@@ -118,7 +118,9 @@ class DescriptorPCA:
         """Learn the axes of ``descriptors``."""
         rows = _checked(descriptors, None)
         if not 1 <= self.n_dims <= rows.shape[1]:
-            raise InputError(f"descriptors of {rows.shape[1]} columns have 1 to as many axes, not {self.n_dims}")
+            raise InputError(
+                f"descriptors of {rows.shape[1]} columns have 1 to {rows.shape[1]} axes, not {self.n_dims}"
+            )
         if len(rows) < max(2, self.n_dims):
             raise InputError(f"{self.n_dims} principal axes need {max(2, self.n_dims)} descriptors, got {len(rows)}")
         _, self.mean_, scatter = reduce(_merged, map_rows(_moments, rows, "Summing moments"))

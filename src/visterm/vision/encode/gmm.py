@@ -161,7 +161,7 @@ class DiagonalGMM:
     def update(self, statistics: MixtureStatistics) -> None:
         """The M step: the mixture that best fits ``statistics``."""
         if statistics.n_descriptors == 0:
-            raise InputError("a mixture cannot be learned from no descriptors")
+            raise InputError("a mixture needs descriptors to learn from")
         n_dims = self._fitted_means().shape[1]
         mass = statistics.sums[:, -1]
         alive = mass > _LEAST_WEIGHT * statistics.n_descriptors

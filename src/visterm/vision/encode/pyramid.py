@@ -84,7 +84,7 @@ class SpatialPyramid:
         rows = as_descriptors(descriptors)
         ids = self.cell_ids(frames, width=width, height=height)
         if ids.shape[1] != len(rows):
-            raise InputError(f"{len(rows)} descriptors need as many frames, not {ids.shape[1]}")
+            raise InputError(f"{len(rows)} descriptors need {len(rows)} frames, not {ids.shape[1]}")
         encodings = np.zeros((self.n_cells, encoder.n_dims), np.float32)
         if not len(rows):
             return encodings.ravel()

@@ -190,7 +190,9 @@ class OnnxNetwork:
             raise InputError(f"{self._name} has no output {self._output!r}: choose one of {', '.join(outputs)}")
         shape = inputs[0].shape
         if isinstance(shape[0], int) and not 0 < shape[0] <= _MAX_FIXED_BATCH:
-            raise InputError(f"{self._name} takes {shape[0]} pictures at a time: 1 to {_MAX_FIXED_BATCH} can be given")
+            raise InputError(
+                f"{self._name} takes {shape[0]} pictures at a time: only 1 to {_MAX_FIXED_BATCH} are supported"
+            )
         height, width = shape[1:3] if _channels_last(shape) else shape[2:4]
         if isinstance(height, int) and isinstance(width, int) and height != width:
             raise InputError(f"{self._name} takes pictures of {height} x {width} pixels: only squares can be prepared")
@@ -250,7 +252,7 @@ def _providers(runtime: Any, device: str | None) -> list[str]:
     if on_gpu and "CUDAExecutionProvider" in runtime.get_available_providers():
         return ["CUDAExecutionProvider", "CPUExecutionProvider"]
     if on_gpu and device is not None:
-        raise InputError(f"the device {device!r} needs a GPU, but this onnxruntime has none: use onnxruntime-gpu")
+        raise InputError(f"the device {device!r} needs a GPU, but this onnxruntime supports none: use onnxruntime-gpu")
     return ["CPUExecutionProvider"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.eigenvectors import largest
+from visterm.compute.eigenvectors import axes_between
 from visterm.errors import InputError
 from visterm.storage import RowSpec
 from visterm.vision.decode import shrink
@@ -183,8 +183,8 @@ def _dense(row: Any) -> Floats:
 
 def _main_axes(rows: Floats, n_axes: int) -> NDArray[np.float16]:
     """(n_axes, n_dims) the directions of the largest inner products, from the Gram matrix of the rows."""
-    values, vectors = largest(rows.astype(np.float64) @ rows.T.astype(np.float64), min(n_axes, len(rows)))
-    kept = values > 1e-9 * max(float(values[0]), 1e-300)
-    axes = np.zeros((n_axes, rows.shape[1]))
-    axes[: kept.sum()] = (vectors[:, kept] / np.sqrt(values[kept])).T @ rows
-    return axes.astype(np.float16)
+    products = rows.astype(np.float64) @ rows.T.astype(np.float64)
+    _, found = axes_between(products, min(n_axes, len(rows)), lambda weights: (weights.T @ rows).T, noise=1e-9)
+    axes = np.zeros((n_axes, rows.shape[1]), np.float16)
+    axes[: found.shape[1]] = found.T
+    return axes
