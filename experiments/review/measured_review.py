@@ -8,8 +8,8 @@ leave-one-out answers on all labelled pictures, is compared.
 
 Starts: "few" labels at random; a "third" at random; a "biased" third: whole classes, or the pictures most like one.
 "mean error" is that of the shown figure, less the luck of the draw: how much easier the pictures of the sample are than
-all pictures for a head that knows all labels, which is 0 on average; "±" is its standard error over runs. With
---blind the queue chooses as if it knew no measuring answers.
+all pictures for a head that knows all labels, which is 0 on average; "±" is its standard error over runs. As
+in the program, the queue chooses as if it knew no measuring answers; with --seeing it knows them.
 
 "labels" is the number of labels at which the mean accuracy over all pictures first reaches that which the queue without
 measuring questions has after 150 answers, divided by its own.
@@ -127,7 +127,7 @@ class Tags:
         return np.argsort(-(self.Z[:, :-1] @ self.Z[rng.integers(self.n), :-1]), kind="stable")[: self.n // 3]
 
 
-def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool, blind: bool = False) -> list[Point]:
+def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool, blind: bool = True) -> list[Point]:
     """One review of 300 answers; a point for each ten. A ``blind`` queue chooses without knowing measuring answers."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(task.n)  # what the content's hash does in a workspace
@@ -208,13 +208,13 @@ def main() -> None:
     parser.add_argument("--collection", default="scenes8")
     parser.add_argument("--starts", nargs="*", choices=STARTS, default=STARTS)
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--blind", action="store_true")
+    parser.add_argument("--seeing", action="store_true")
     options = parser.parse_args()
     heads = "covered | at the end | mean error | before | sample | interval | labels | after 150 | after 300"
     print(f"| | {heads} |", "|---" * 10 + "|", sep="\n", flush=True)
     task = load(options.collection, options.features)
     for start in options.starts:
-        print(table(options.collection, task, start, options.runs, blind=options.blind), flush=True)
+        print(table(options.collection, task, start, options.runs, blind=not options.seeing), flush=True)
 
 
 if __name__ == "__main__":

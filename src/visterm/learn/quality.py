@@ -57,12 +57,14 @@ def _is_in_use(holdings: Holdings, info: ModelInfo, task: Task) -> bool:
     return used is not None and used.reference == info.reference
 
 
-def right_answers(data: Dataset, performance: Performance, task: Task) -> dict[str, Any]:
-    """What is kept with a model of its held-out pictures, for :meth:`~visterm.models.ModelInfo.right`."""
+def right_answers(data: Dataset, performance: Performance, task: Task, first: float = 0.0) -> dict[str, Any]:
+    """What is kept with a model of its held-out pictures, for :meth:`~visterm.models.ModelInfo.right`.
+
+    ``first`` is the share of queries whose first picture is right.
+    """
     rows = performance.held_out[task]
     origin, basis = data.origin(task), _basis(data, rows, task)
     if task is Task.RANK:  # queries have no picture of their own
-        first = performance.values[task].get("P@1", 0.0)
         return {"basis": basis, "by_doubt": 0, "otherwise": [first * len(rows), len(rows)], "asked": [0.0, 0]}
     each = np.nan_to_num(performance.each[task])
     asked = np.zeros(len(rows), np.bool_) if origin is None else origin.act[rows] == Act.MEASURED

@@ -263,8 +263,8 @@ def train_one(
     with one_blas_thread() if len(data) <= _SMALL else nullcontext():
         trained = train_method(chosen, data, parameters)
         relevance, found = learned_search(trained)
-    facts = {"pictures": len(collection.truth), "as_of": as_of.isoformat(timespec="milliseconds"), **_about(trained)}
-    facts["took"] = round(time.perf_counter() - started, 1)
+    facts = {"pictures": len(collection.truth), "as_of": as_of.isoformat(timespec="milliseconds")}
+    facts |= _about(trained, found) | {"took": round(time.perf_counter() - started, 1)}
     facts |= {} if choice is None else {"choice": dict(choice)}
     facts |= {} if relevance is None else {"search_finds_nothing_below": round(relevance.nothing_below_, 2)}
     info = replace(_info(name, chosen, ready, trained), training=facts, metrics=trained.metrics | found)
@@ -303,8 +303,11 @@ def _earlier_suggestions(holdings: Holdings, info: ModelInfo) -> dict[str, int]:
     return {model: number for model, number in waiting.items() if model.rpartition("@")[0] == info.name}
 
 
-def _about(trained: Trained) -> dict[str, Any]:
-    """What the model learned from; and, if it was measured, on how many pictures, and the quality of each name."""
+def _about(trained: Trained, found: Mapping[str, float]) -> dict[str, Any]:
+    """What the model learned from; and, if it was measured, on how many pictures, and the quality of each name.
+
+    ``found`` are the measures of its search.
+    """
     own, performance = trained.own(), trained.performance
     about: dict[str, Any] = {
         "pictures_with_class": int(own.has_class.sum()),
@@ -323,7 +326,8 @@ def _about(trained: Trained) -> dict[str, Any]:
         about["held_out_class" if task is Task.CLASSIFY else "held_out_tags"] = number
     if Task.ANNOTATE in performance.n_held_out:
         about["held_out_suggestions"] = performance.n_suggested
-    about["right"] = {task.value: right_answers(trained.data, performance, task) for task in performance.values}
+    first = found.get("P@1", trained.metrics.get("P@1", 0.0))
+    about["right"] = {task.value: right_answers(trained.data, performance, task, first) for task in performance.values}
     for task, values in performance.of_labels.items():
         names, counts = parts[task]
         for name, count, value in zip(names, counts.tolist(), values.tolist(), strict=True):

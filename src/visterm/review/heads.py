@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration import PRECISION
+from visterm.catalogue.acts import Act
 from visterm.catalogue.labels import Kind
 from visterm.collection.judgements import Age, Judged, LikelyName, n_labelled
 from visterm.collection.moment import Collection
 from visterm.collection.view import View
 from visterm.review.documents import TagWork
-from visterm.review.head import ClassHead, TagHead, fit_classes, fit_tags
+from visterm.review.head import ClassHead, TagHead, class_doubt, fit_classes, fit_tags, tag_doubt
 
 #: A head needs this many labelled pictures.
 _LEAST = 4
@@ -48,6 +49,7 @@ class Heads:
     tags: TagHead | None
     half: ClassHead | None
     learned: str
+    doubt: NDArray[np.float32]
     errors: list[Doubted] = field(default_factory=list)
 
     @property
@@ -122,9 +124,33 @@ def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32]) -> H
         tags=tags,
         half=half,
         learned=now,
+        doubt=_doubt(view, places, Z, classes, tags),
     )
     fit.errors.extend(_errors(view, fit, matrix))
     return fit
+
+
+def _doubt(
+    view: View, places: NDArray[np.intp], Z: NDArray[np.float32], classes: ClassHead | None, tags: TagHead | None
+) -> NDArray[np.float32]:
+    """How unsure the heads are of each row of ``Z``, by what they learned without the answers to measuring questions.
+
+    If a queue knew these, it would leave out pictures like them, and they would be the only ones without a labelled
+    neighbour: they would look harder than other pictures.
+    """
+    truth, rows = view.collection.truth, view.rows[places]
+    if classes is not None:
+        own = truth.class_acts[rows][classes.rows] != Act.MEASURED
+        known, given = np.unique(classes.given[own], return_inverse=True)
+        is_other = len(known) >= 2 and int(own.sum()) >= _LEAST and not own.all()
+        return class_doubt(fit_classes(Z, classes.rows[own], given, len(known)).p if is_other else classes.p)
+    if tags is None:
+        return np.ones(len(Z), np.float32)
+    own = truth.tag_acts[rows][tags.rows] != Act.MEASURED
+    matrix = truth.tags[rows[tags.rows[own]]]
+    used = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) >= 2)
+    is_other = len(used) > 0 and int(own.sum()) >= _LEAST and not own.all()
+    return tag_doubt(fit_tags(Z, tags.rows[own], matrix[:, used], PRECISION).p if is_other else tags.p)
 
 
 def _half(Z: NDArray[np.float32], rows: NDArray[Any], given: NDArray[Any], n_classes: int) -> ClassHead | None:

@@ -38,7 +38,7 @@ from visterm.learn.quality import figure_of
 from visterm.review.asking import mixed
 from visterm.review.curve import Curve, hoped_for, live_figure, measured_rows, portion
 from visterm.review.documents import Groups, PictureGroup, Questions, Queue, ReviewState
-from visterm.review.head import choose_questions, class_doubt, group, tag_doubt
+from visterm.review.head import choose_questions, group
 from visterm.review.heads import LEAST_ASKED, SHARE_ASKED, Doubted, Heads, decided, fit_heads, tag_work
 from visterm.storage import write_text_atomically
 from visterm.subspace import reduced
@@ -123,11 +123,9 @@ class Reviewer:
             return self._to_measure(view, fit, without, limit)
         rows = self._undecided(view, fit)
         rows = rows[~np.isin(view.ids[fit.places[rows]], list(without))]
-        p = fit.classes.p if fit.classes is not None else fit.tags.p if fit.tags is not None else None
-        if p is None or not len(rows):
+        if not len(rows) or (fit.classes is None and fit.tags is None):
             return self._asked(view, fit, queue, [], len(rows))
-        doubt = class_doubt(p[rows]) if fit.classes is not None else tag_doubt(p[rows])
-        chosen = choose_questions(fit.Z, rows, doubt, limit, random_state=fit.collection.version[1])
+        chosen = choose_questions(fit.Z, rows, fit.doubt[rows], limit, random_state=fit.collection.version[1])
         return self._mixed(view, fit, chosen.tolist(), without, limit, len(rows))
 
     def groups(self, *, limit: int = 30) -> Groups:

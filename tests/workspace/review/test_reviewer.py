@@ -129,6 +129,36 @@ def test_none_of_these_denies_what_was_shown_in_one_step(photos):
     assert [o.name for one in reviewer.questions("teach").questions if one.id == first.id for o in one.labels] == shown
 
 
+def test_measuring_questions_come_in_order_among_those_that_teach(photos):
+    reviewer = photos.reviewer
+    first = reviewer.questions("measure", limit=100)
+    asked = reviewer.questions("teach", limit=10)
+    others = [number for number in numbers(asked) if number not in asked.measuring]
+    assert asked.measuring == [number for number in numbers(first) if number not in others][:2]
+    assert [numbers(asked).index(number) for number in asked.measuring] == [4, 9]
+    assert set(numbers(first)) == set(first.measuring)
+    later = reviewer.questions("teach", without=numbers(asked), limit=10)
+    assert not set(numbers(asked)) & set(numbers(later))
+    assert len(later.measuring) <= 2, "what waits for an answer counts"
+
+
+def test_what_measures_does_not_change_what_is_asked(photos):
+    reviewer = photos.reviewer
+    reviewer.wait()
+    before = reviewer._fit
+    (number,) = numbers(reviewer.questions("measure", limit=1))
+    photos.label(key_of(photos, number), class_name="forest", answering="measure")
+    reviewer.wait()
+    measured = reviewer._fit
+    assert measured is not before
+    assert not np.allclose(measured.classes.p, before.classes.p)
+    assert np.allclose(measured.doubt, before.doubt, atol=1e-6)
+    photos.undo()
+    photos.label(key_of(photos, number), class_name="forest", answering="teach")
+    reviewer.wait()
+    assert not np.allclose(reviewer._fit.doubt, before.doubt, atol=1e-6)
+
+
 def test_heads_learn_in_the_background(photos, monkeypatch):
     reviewer = photos.reviewer
     before = reviewer.state()
