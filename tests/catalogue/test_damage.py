@@ -138,12 +138,12 @@ def changed(file: Path, *statements: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
-        ("DROP TABLE alias", "its index 'alias_of_term' is not as it was"),
-        ("DROP INDEX change_of_picture", "its index 'change_of_picture' is not as it was"),
+        ("DROP TABLE alias", "its index 'alias_of_term' is not as Visterm made it"),
+        ("DROP INDEX change_of_picture", "its index 'change_of_picture' is not as Visterm made it"),
         ("CREATE TRIGGER evil AFTER INSERT ON label BEGIN DELETE FROM term; END", "a trigger 'evil' that Visterm did"),
         ("CREATE VIEW evil AS SELECT * FROM label", "a view 'evil' that Visterm did"),
         ("CREATE TABLE evil (x)", "a table 'evil' that Visterm did"),
-        ("ALTER TABLE picture ADD COLUMN evil TEXT", "its table 'picture' is not as it was"),
+        ("ALTER TABLE picture ADD COLUMN evil TEXT", "its table 'picture' is not as Visterm made it"),
         ("UPDATE term SET name = X'ff' WHERE id = 1", "wrong values in column name of term"),
         ("UPDATE label SET time = 9e18", "impossible times"),
         ("UPDATE picture SET sha256 = printf('%064d', id) || 'x'", "CHECK constraint failed"),

@@ -117,7 +117,7 @@ def test_a_dropped_tag_stays_dropped_until_restored_with_all_its_labels(catalogu
         catalogue.merge("tag", [], "blurry")
     catalogue.restore("tag", "blurry")
     assert labels(catalogue) == [{"blurry": (PERSON, "accepted")}, {"blurry": (IMPORT, "accepted")}, {}]
-    with pytest.raises(InputError, match="neither dropped"):
+    with pytest.raises(InputError, match="was not dropped, renamed or merged"):
         catalogue.restore("tag", "blurry")
 
 

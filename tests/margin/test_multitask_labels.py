@@ -106,7 +106,7 @@ def test_before_fitting_there_are_no_scores(problem):
 
 def test_without_any_label_there_is_nothing_to_learn(problem):
     X, y, tags = problem
-    with pytest.raises(InputError, match="no picture has a class and no picture has a tag"):
+    with pytest.raises(InputError, match="no picture has a class or a tag"):
         MultitaskSDCA().fit(X, y=np.full_like(y, -1), tags=np.zeros_like(tags))
 
 

@@ -243,8 +243,8 @@ def test_wrong_use_is_explained(features):
         ({"weights": "best"}, "'weights' parameter"),
         ({"weights": "likelihood"}, "needs tags"),
         ({"weights": {"no": 1.0}}, "does not have"),
-        ({"weights": {"counts": 0.0}}, "one positive"),
-        ({"weights": {"counts": -1.0, "signed": 2.0}}, "none negative"),
+        ({"weights": {"counts": 0.0}}, "at least one must be positive"),
+        ({"weights": {"counts": -1.0, "signed": 2.0}}, "and not negative"),
     ):
         with pytest.raises(InputError, match=message):
             ProductKernel(**parameters).fit(features)

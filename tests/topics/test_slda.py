@@ -607,9 +607,9 @@ def test_parameters_that_make_no_sense_are_refused(parameters, message):
 
 def test_pictures_without_any_label_are_refused():
     X, _, tags = collection(n_pictures=9)
-    with pytest.raises(InputError, match="no picture has a class and no picture has a tag: at least one is needed"):
+    with pytest.raises(InputError, match="no picture has a class or a tag: give at least one picture a label"):
         SupervisedLDA(2).fit(X, np.full(9, -1), 0 * tags)
-    with pytest.raises(InputError, match="no picture has a class and no picture has a tag"):
+    with pytest.raises(InputError, match="no picture has a class or a tag"):
         SupervisedLDA(2).fit(X)
 
 

@@ -295,7 +295,7 @@ def test_several_words_are_dropped_and_restored_or_none(photos, folder, visterm)
     assert photos.vocabulary().tag.dropped == []
     assert "wearing, white are dropped" in visterm("vocabulary", "drop", "wearing", "white", "-w", folder).stdout
     assert photos.vocabulary().tag.dropped == ["wearing", "white"]
-    with pytest.raises(InputError, match="neither dropped"):
+    with pytest.raises(InputError, match="was not dropped, renamed or merged"):
         photos.restore(["wearing", "sky"])
     assert photos.vocabulary().tag.dropped == ["wearing", "white"]
     assert photos.restore("white").done == "white is back"

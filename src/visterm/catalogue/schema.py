@@ -67,7 +67,9 @@ def _refuse_other_schema(connection: sqlite3.Connection, file: Path, migrations:
         raise InputError(f"{file}: the catalogue holds a {what} {name!r} that Visterm did not make: {USE_A_BACKUP}")
     for what, name in sorted(expected):
         if found.get((what, name)) != expected[what, name]:
-            raise InputError(f"{file}: the catalogue is damaged: its {what} {name!r} was changed: {USE_A_BACKUP}")
+            raise InputError(
+                f"{file}: the catalogue is damaged: its {what} {name!r} is not as Visterm made it: {USE_A_BACKUP}"
+            )
 
 
 @cache

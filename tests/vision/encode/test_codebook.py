@@ -176,7 +176,7 @@ def test_no_descriptors():
 
 
 def test_misuse_is_refused():
-    with pytest.raises(InputError, match="as many descriptors"):
+    with pytest.raises(InputError, match="need 5 descriptors or more"):
         Codebook(5).fit(np.ones((4, 2)))
     with pytest.raises(InputError, match="at least one codeword"):
         Codebook(0).fit(np.ones((4, 2)))
