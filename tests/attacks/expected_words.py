@@ -93,18 +93,18 @@ class Words(Known):
         return ("alias", kind, name) in self.known or self.known["word", word][2] or self.is_used(word)
 
     def _accept(self, record: int) -> None:
-        """What models suggest and nobody has decided becomes the person's; of classes the likeliest."""
+        """What models suggest and nobody has decided becomes the person's; of classes the likeliest, then by name."""
         labels = self.effective()[record]
         for (kind, name), (state, _) in list(labels.items()):
             if kind == "tag" and state == SUGGESTED:
                 self._say(record, "tag", name, ACCEPTED, PERSON)
         open_classes = [
-            (self.known["suggestion", record, self.word("class", name)][1], name)
+            (-self.known["suggestion", record, self.word("class", name)][1], name)
             for (kind, name), (state, _) in labels.items()
             if kind == "class" and state == SUGGESTED
         ]
         if open_classes and self.class_of(record) is None:
-            self._say(record, "class", max(open_classes)[1], ACCEPTED, PERSON)
+            self._say(record, "class", min(open_classes)[1], ACCEPTED, PERSON)
 
     def suggest(self, version: int, rows: Iterable[tuple[int, str, str, float]]) -> None:
         """What version ``version`` of a model writes: (record, kind, name, score); its other versions are silent."""
