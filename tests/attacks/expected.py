@@ -114,11 +114,15 @@ class Expected(Words):
             self._write(key, None)
 
     def _scan(self, paths: Iterable[str], *, again: bool = False) -> None:
-        """Look at the files that changed: known contents first, then edited files, then new ones."""
+        """Look at the files that changed: first at known places, there and elsewhere first at known contents.
+
+        So a file that was edited in place stays the same picture, also if its original was saved elsewhere before.
+        """
         with self.action():
             changed = [path for path in paths if self._is_changed(path, again=again)]
-            for phase in (self._is_known_content, lambda path: path in self.files(), lambda path: True):
-                now = [path for path in changed if phase(path)]
+            places = self.files().keys() & changed
+            for there, known in ((True, True), (True, False), (False, True), (False, False)):
+                now = [p for p in changed if (p in places) == there and (self._is_known_content(p) or not known)]
                 changed = [path for path in changed if path not in now]
                 for path in now:
                     self._look(path, again=again)
