@@ -12,6 +12,7 @@ Everything that the catalogue should know is in one dictionary, ``known``. Its k
 - ``("word", number)``: kind, name, and whether it is dropped; ``("alias", kind, name)``: the word that it stands for;
 - ``("label", record, word, source)``: ``accepted`` or ``rejected``; ``("caption", record)``: the text;
 - ``("suggestion", record, word)``: version of the model, score, and when it was said;
+- ``("way", kind, name)``: the words that another name has stood for since it became one, by merges of these words;
 - ``("merged", kind, name)``: what a merged word was, and had.
 
 A content is a number; two files with the same number hold the same bytes. A stamp is the time of a file: it is new
