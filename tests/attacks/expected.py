@@ -12,6 +12,7 @@ Everything that the catalogue should know is in one dictionary, ``known``. Its k
 - ``("word", number)``: kind, name, and whether it is dropped; ``("alias", kind, name)``: the word that it stands for;
 - ``("label", record, word, source)``: ``accepted`` or ``rejected``; ``("caption", record)``: the text;
 - ``("suggestion", record, word)``: version of the model, score, and when it was said;
+- ``("way", kind, name)``: the words that another name has stood for since it became one, by merges of these words;
 - ``("merged", kind, name)``: what a merged word was, and had.
 
 A content is a number; two files with the same number hold the same bytes. A stamp is the time of a file: it is new
@@ -114,11 +115,15 @@ class Expected(Words):
             self._write(key, None)
 
     def _scan(self, paths: Iterable[str], *, again: bool = False) -> None:
-        """Look at the files that changed: known contents first, then edited files, then new ones."""
+        """Look at the files that changed: first at known places, there and elsewhere first at known contents.
+
+        So a file that was edited in place stays the same picture, also if its original was saved elsewhere before.
+        """
         with self.action():
             changed = [path for path in paths if self._is_changed(path, again=again)]
-            for phase in (self._is_known_content, lambda path: path in self.files(), lambda path: True):
-                now = [path for path in changed if phase(path)]
+            places = self.files().keys() & changed
+            for there, known in ((True, True), (True, False), (False, True), (False, False)):
+                now = [p for p in changed if (p in places) == there and (self._is_known_content(p) or not known)]
                 changed = [path for path in changed if path not in now]
                 for path in now:
                     self._look(path, again=again)

@@ -13,7 +13,10 @@ PERSON, IMPORT = "person", "import"
 ACCEPTED, REJECTED, SUGGESTED = "accepted", "rejected", "suggested"
 #: What is logged: statements always, files where a person decides about them, suggestions where names are merged.
 WORDS, FILES, SUGGESTIONS = 1, 2, 3
-_LEVELS = {"word": WORDS, "alias": WORDS, "label": WORDS, "caption": WORDS, "merged": WORDS, "suggestion": SUGGESTIONS}
+_LEVELS = {
+    **dict.fromkeys(("word", "alias", "way", "label", "caption", "merged"), WORDS),
+    "suggestion": SUGGESTIONS,
+}
 Key = tuple[Any, ...]
 
 

@@ -13,7 +13,8 @@ from expected_log import ACCEPTED, PERSON, REJECTED, SUGGESTED, SUGGESTIONS, Kno
 class Merged:
     """A word that was merged into ``target``: what it had, and what the target said before where that changed.
 
-    ``through`` are the words into which it was merged before, when those were merged in their turn.
+    ``through`` are the words into which it was merged before, when those were merged in their turn; ``before`` is what
+    this was until the last of these merges.
     """
 
     word: int
@@ -23,6 +24,7 @@ class Merged:
     suggested: dict[int, Any]
     new: set[int]
     through: tuple[int, ...] = ()
+    before: Merged | None = None
 
 
 class Words(Known):
@@ -93,18 +95,18 @@ class Words(Known):
         return ("alias", kind, name) in self.known or self.known["word", word][2] or self.is_used(word)
 
     def _accept(self, record: int) -> None:
-        """What models suggest and nobody has decided becomes the person's; of classes the likeliest."""
+        """What models suggest and nobody has decided becomes the person's; of classes the likeliest, then by name."""
         labels = self.effective()[record]
         for (kind, name), (state, _) in list(labels.items()):
             if kind == "tag" and state == SUGGESTED:
                 self._say(record, "tag", name, ACCEPTED, PERSON)
         open_classes = [
-            (self.known["suggestion", record, self.word("class", name)][1], name)
+            (-self.known["suggestion", record, self.word("class", name)][1], name)
             for (kind, name), (state, _) in labels.items()
             if kind == "class" and state == SUGGESTED
         ]
         if open_classes and self.class_of(record) is None:
-            self._say(record, "class", max(open_classes)[1], ACCEPTED, PERSON)
+            self._say(record, "class", min(open_classes)[1], ACCEPTED, PERSON)
 
     def suggest(self, version: int, rows: Iterable[tuple[int, str, str, float]]) -> None:
         """What version ``version`` of a model writes: (record, kind, name, score); its other versions are silent."""
@@ -132,9 +134,15 @@ class Words(Known):
             if taken not in (None, word):
                 raise Refused
             if old != new:
-                self._set(("alias", kind, new), None)
+                self._stand_for(kind, new)
+                self._set(("merged", kind, new), None)
                 self._set(("word", word), (kind, new, False))
-                self._set(("alias", kind, old), word)
+                self._stand_for(kind, old, word)
+
+    def _stand_for(self, kind: str, name: str, *way: int) -> None:
+        """Make ``name`` another name of the last word of ``way``, or of none."""
+        self._set(("alias", kind, name), way[-1] if way else None)
+        self._set(("way", kind, name), way or None)
 
     def merge(self, kind: str, names: Iterable[str], into: str) -> None:
         """All labels of ``names`` become those of ``into``; of one source, accepted wins over rejected."""
@@ -161,15 +169,17 @@ class Words(Known):
         self._merge_suggestions(word, target)
         for key, other in self._all("alias", kind):
             if other == word:
-                self._set(key, target)
+                self._stand_for(kind, key[2], *self.known["way", kind, key[2]], target)
         for key, earlier in self._all("merged", kind):  # words that were merged into this one before
             if earlier.target == word:
                 both = {place: came[place] for place in earlier.came if place in came}
                 through = (*earlier.through, word)
-                self._set(key, replace(earlier, target=target, came=both, new=earlier.new & new, through=through))
+                both_new = earlier.new & new
+                later = replace(earlier, target=target, came=both, new=both_new, through=through, before=earlier)
+                self._set(key, later)
         name = self.known["word", word][1]
         self._set(("merged", kind, name), Merged(word, target, had, came, suggested, new))
-        self._set(("alias", kind, name), target)
+        self._stand_for(kind, name, target)
         self._set(("word", word), None)
 
     def _merge_suggestions(self, word: int, target: int) -> None:
@@ -193,7 +203,7 @@ class Words(Known):
             if own is not None and self.known["word", own][2]:
                 self._set(("word", own), (kind, name, False))
             elif ("alias", kind, name) in self.known:
-                self._set(("alias", kind, name), None)
+                self._stand_for(kind, name)
                 if ("merged", kind, name) in self.known:
                     self._unmerge(kind, name)
             else:
@@ -205,6 +215,7 @@ class Words(Known):
         word, target = merged.word, merged.target
         self._set(("merged", kind, name), None)
         self._set(("word", word), (kind, name, False))
+        self._return_names(kind, word, target)
         others = {
             place
             for _, other in self._all("merged", kind)
@@ -224,6 +235,16 @@ class Words(Known):
                 self._set(("suggestion", record, word), value)
                 if record in merged.new and self.known.get(("suggestion", record, target)) == value:
                     self._set(("suggestion", record, target), None)
+
+    def _return_names(self, kind: str, word: int, holder: int) -> None:
+        """The other names that the word had when it was merged stand for it again, as before that merge."""
+        for (_, _, name), way in self._all("way", kind):
+            if way[-1] == holder and word in way:
+                self._stand_for(kind, name, *way[: way.index(word) + 1])
+                merged = self.known.get(("merged", kind, name))
+                while merged is not None and merged.target != word:
+                    merged = merged.before
+                self._set(("merged", kind, name), merged)
 
     def _has_class(self, record: int, kind: str, source: str, state: str) -> bool:
         return (kind, state) == ("class", ACCEPTED) and any(

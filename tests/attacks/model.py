@@ -2,6 +2,7 @@
 
     python tests/attacks/model.py -n 10000 --seed 0       prints progress, and a shortest sequence that fails
     python tests/attacks/model.py -n 20 --processes       the command line in processes of its own
+    python tests/attacks/model.py --play LOG              plays the sequences again that are in what it printed
 
 A sequence adds pictures, changes, moves, copies, swaps and deletes files, labels, denies, clears, accepts suggestions,
 imports a table with changed rows, edits the vocabulary, removes pictures and adds them again, undoes and redoes, makes
@@ -13,6 +14,7 @@ and a search must be as the model says; at the end, all three faces must agree w
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 import tempfile
 import time
@@ -44,6 +46,8 @@ WEIGHTS = {
     "back_up": 2,
     "take_away": 1,
 }
+#: Begins the line of what is printed that can be played again.
+_PLAYED = "played: "
 _VERBS = [verb for verb, weight in WEIGHTS.items() for _ in range(weight)]
 
 
@@ -66,7 +70,8 @@ def play(draws: Sequence[Draw], *, processes: bool = False) -> None:
         except Exception as error:
             lines = [f"{number}. {line}" for number, line in enumerate(sequence.trace, start=1)]
             what = str(error) if isinstance(error, Difference) else f"{type(error).__name__}: {error}"
-            raise Difference("\n".join([what, *lines])).with_traceback(error.__traceback__) from error
+            told = "\n".join([what, *lines, f"{_PLAYED}{list(draws)}"])
+            raise Difference(told).with_traceback(error.__traceback__) from error
         finally:
             sequence.close()
 
@@ -97,13 +102,29 @@ def attack(n: int, seed: int, *, n_steps: int = 24, processes: bool = False, pro
     return played
 
 
+def play_again(text: str) -> int:
+    """Play the sequences that are in ``text``; prints the differences that are still found, and returns how many."""
+    n_differences = 0
+    for line in text.splitlines():
+        if line.startswith(_PLAYED):
+            try:
+                play(ast.literal_eval(line.removeprefix(_PLAYED)))
+            except Difference as found:
+                n_differences += 1
+                print(found)
+    return n_differences
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("-n", type=int, default=10_000, help="sequences")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=24, help="steps of the longest sequence")
     parser.add_argument("--processes", action="store_true", help="the command line in processes of its own")
+    parser.add_argument("--play", type=Path, metavar="LOG", help="play the sequences again that were printed")
     chosen = parser.parse_args()
+    if chosen.play is not None:
+        return int(play_again(chosen.play.read_text()) > 0)
     try:
         n = attack(chosen.n, chosen.seed, n_steps=chosen.steps, processes=chosen.processes, progress=True)
     except Difference as found:

@@ -24,5 +24,8 @@ def test_the_model_notices_a_lost_label(monkeypatch):
     model.play(said)
     statements = Sequences._statements
     monkeypatch.setattr(Sequences, "_statements", lambda self: set(list(statements(self))[1:]))
-    with pytest.raises(Difference, match="the statements in the catalogue"):
+    with pytest.raises(Difference, match="the statements in the catalogue") as found:
         model.play(said)
+    assert model.play_again(str(found.value)) == 1
+    monkeypatch.undo()
+    assert model.play_again(str(found.value)) == 0

@@ -270,6 +270,49 @@ class TestAdding:
         assert figures(add_folder(catalogue, [folder])) == {"changed": 1, "added": 1}
         assert (tags_of(catalogue, "a.jpg"), tags_of(catalogue, "a_original.jpg")) == (["sea"], ["sea"])
 
+    @pytest.mark.parametrize(("name", "folders"), [("a/0.jpg", "ab"), ("z.jpg", "bza"), ("b/9.jpg", "ba")])
+    def test_an_edited_picture_stays_the_same_wherever_its_original_was_saved(
+        self, catalogue: Catalogue, folder: Path, name: str, folders: str
+    ) -> None:
+        """docs/history.md: neither the names, nor the order in which places are added, decide which is which."""
+        for file, seed in (("b/5.jpg", 1), ("a/x.jpg", 2)):
+            make(folder / file, seed)
+        add_folder(catalogue, [folder])
+        before = catalogue.picture("b/5.jpg")
+        assert before is not None
+        catalogue.label(before, "tag", "sea")
+        make(folder / "b/5.jpg", 7)
+        make(folder / name, 1)
+        places = [folder / {"a": "a", "b": "b", "z": "z.jpg"}[each] for each in folders]
+        report = figures(add_folder(catalogue, places))
+        assert (report["changed"], report["added"], report.get("copies")) == (1, 1, None)
+        assert catalogue.picture("b/5.jpg").id == before.id  # type: ignore[union-attr]
+        assert (tags_of(catalogue, "b/5.jpg"), tags_of(catalogue, name)) == (["sea"], ["sea"])
+        catalogue.history.undo()
+        assert (tags_of(catalogue, "b/5.jpg"), tags_of(catalogue, name)) == (["sea"], [])
+
+    def test_all_labels_that_one_scan_copies_are_one_action(self, catalogue: Catalogue, folder: Path) -> None:
+        """One of two copies is edited, one picture has its original beside it, and 70 come back as they were."""
+        for name, seed in (("a.jpg", 1), ("b.jpg", 1), ("c.jpg", 2), *((f"n{i}.jpg", 10 + i) for i in range(70))):
+            make(folder / name, seed)
+        add_folder(catalogue, [folder])
+        for picture in catalogue.pictures():
+            catalogue.label(picture, "tag", "sea")
+        for i in range(70):
+            make(folder / f"n{i}.jpg", 100 + i)
+        add_folder(catalogue, [folder])
+        make(folder / "b.jpg", 3)
+        make(folder / "c.jpg", 4)
+        make(folder / "c_original.jpg", 2)
+        for i in range(70):
+            make(folder / f"old{i}.jpg", 10 + i)
+        before = {name for name in catalogue.known_files() if name != "b.jpg"}
+        add_folder(catalogue, [folder])
+        new = {"b.jpg", "c_original.jpg", *(f"old{i}.jpg" for i in range(70))}
+        assert {name for name in catalogue.known_files() if tags_of(catalogue, name) == ["sea"]} == before | new
+        catalogue.history.undo()
+        assert {name for name in catalogue.known_files() if tags_of(catalogue, name) == ["sea"]} == before
+
     def test_one_of_two_copies_is_edited(self, catalogue: Catalogue, folder: Path) -> None:
         make(folder / "a.jpg", 1)
         make(folder / "b.jpg", 1)

@@ -205,6 +205,61 @@ def test_a_name_restored_from_the_middle_of_a_chain_keeps_its_other_names(catalo
     assert labels(catalogue)[0] == {"a": (PERSON, "accepted")}
 
 
+def test_a_restored_name_gets_back_the_former_name_that_it_had(catalogue: Catalogue) -> None:
+    catalogue.label(1, "tag", "a")
+    catalogue.rename("tag", "a", "b")
+    catalogue.merge("tag", ["b"], "c")
+    assert catalogue.aliases("tag") == {"a": "c", "b": "c"}
+    catalogue.restore("tag", "b")
+    assert catalogue.aliases("tag") == {"a": "b"}
+
+
+def test_what_one_name_gave_through_another_goes_with_that(catalogue: Catalogue) -> None:
+    """a became b, and both d and b became c: without b, c is left only where d gave it."""
+    catalogue.label(1, "tag", "a")
+    catalogue.label(2, "tag", "a")
+    catalogue.label(1, "tag", "d")
+    catalogue.merge("tag", ["a"], "b")
+    catalogue.merge("tag", ["d", "b"], "c")
+    catalogue.restore("tag", "b")
+    assert [found.keys() for found in labels(catalogue)[:2]] == [{"b", "c"}, {"b"}]
+    assert catalogue.aliases("tag") == {"a": "b", "d": "c"}
+
+
+@pytest.mark.parametrize("again", ["merged", "merged into the same", "renamed", "renamed and merged"])
+def test_a_name_that_was_restored_and_used_again_stays_where_it_is(catalogue: Catalogue, again: str) -> None:
+    """a became b, and b became c; a was taken out and became something else before b was."""
+    catalogue.label(1, "tag", "a")
+    catalogue.label(2, "tag", "b")
+    catalogue.merge("tag", ["a"], "b")
+    catalogue.merge("tag", ["b"], "c")
+    catalogue.restore("tag", "a")
+    if "renamed" in again:
+        catalogue.rename("tag", "a", "x")
+    if "merged" in again:
+        target = "d" if again == "merged" else "c"
+        catalogue.merge("tag", ["x" if "renamed" in again else "a"], target)
+    before = catalogue.aliases("tag")
+    catalogue.restore("tag", "b")
+    assert catalogue.aliases("tag") == {name: of for name, of in before.items() if name != "b"}
+    catalogue.history.undo()
+    assert catalogue.aliases("tag") == before
+
+
+def test_a_name_goes_back_to_the_term_that_had_it_last(catalogue: Catalogue) -> None:
+    """a became b, b became c, c became e; b was taken out with a before c was."""
+    catalogue.label(1, "tag", "a")
+    for name, into in (("a", "b"), ("b", "c"), ("c", "e")):
+        catalogue.merge("tag", [name], into)
+    catalogue.restore("tag", "b")
+    assert catalogue.aliases("tag") == {"a": "b", "c": "e"}
+    catalogue.merge("tag", ["b"], "e")
+    catalogue.restore("tag", "c")
+    assert catalogue.aliases("tag") == {"a": "e", "b": "e"}
+    catalogue.restore("tag", "b")
+    assert catalogue.aliases("tag") == {"a": "b"}
+
+
 def test_what_a_person_said_after_a_merge_stays(catalogue: Catalogue) -> None:
     catalogue.label(1, "tag", "a")
     catalogue.label(2, "tag", "a")

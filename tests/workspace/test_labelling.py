@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -220,6 +221,27 @@ def test_suggestions_become_a_persons_words(photos, folder):
     assert said(photos, "2.png")["street"] == ("suggested", MODEL)
     assert said(photos, "3.png")["car"] == ("rejected", PERSON)  # denied in the same breath
     assert photos.label(folder / "2.png", accept=True).labels == 0
+
+
+@pytest.mark.parametrize("order", [("beach", "street"), ("street", "beach")])
+@pytest.mark.parametrize("score", [0.5, 0.0, None])
+def test_of_equally_likely_classes_the_first_by_name_is_accepted_and_exported(photos, folder, order, score):
+    """docs/guide.md, whichever was suggested last, and whatever both are worth."""
+    number = photos.picture("3.png").id
+    for name in order:
+        photos.catalogue.write_labels([(number, "class", name, "suggested", score)], source=f"model of-{name}@1")
+    photos.export(folder / "labels.jsonl")
+    rows = map(json.loads, (folder / "labels.jsonl").read_text().splitlines())
+    assert {row["suggested_class"] for row in rows if row["file_name"] == "3.png"} == {"beach"}
+    assert photos.label(folder / "3.png", accept=True).taken["class beach"] == 1
+
+
+def test_a_class_of_unknown_probability_is_the_last_to_be_accepted(photos, folder):
+    number = photos.picture("3.png").id
+    for name, score in (("beach", None), ("street", 0.0)):
+        photos.catalogue.write_labels([(number, "class", name, "suggested", score)], source=f"model of-{name}@1")
+    assert photos.picture("3.png").suggested_class.name == "street"
+    assert "class street" in photos.label(folder / "3.png", accept=True).taken
 
 
 def test_a_correction_counts_once(photos, folder):

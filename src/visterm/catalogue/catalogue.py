@@ -119,6 +119,10 @@ class Catalogue(Sayings):
         """The content hashes of the pictures that have had another content, the newest first."""
         return self._read(identity.edited)
 
+    def contents(self) -> tuple[dict[str, str], set[str], set[str]]:
+        """The content hash of every file, those of all pictures, and those that they, or removed ones, had earlier."""
+        return self._read(identity.contents)
+
     def missing_files(self, under: Path | None = None) -> set[str]:
         """The catalogued files that were gone at the last check."""
         with schema.sqlite_errors(self.file):
@@ -126,11 +130,7 @@ class Catalogue(Sayings):
 
     def unreadable(self) -> Iterator[tuple[str, str]]:
         """Path and reason of every file that is not a usable picture."""
-        with schema.sqlite_errors(self.file):
-            yield from self._connection.execute(
-                """SELECT path, reason FROM path JOIN picture ON id = picture_id
-                   WHERE state = 'unreadable' ORDER BY path"""
-            ).fetchall()
+        yield from self._read(inventory.unreadable)
 
     def stored_path(self, path: str | Path) -> str:
         """The form in which the catalogue stores ``path``."""

@@ -32,9 +32,10 @@ class FileKeeper:
     def add_all(self, files: Iterable[tuple[Examined, str]]) -> Counter[Outcome]:
         """Record files with their stored paths, and count the outcomes.
 
-        Those whose content is known come first: which file it was copied from must not depend on the order of names.
+        Those at known places come first, and of these, or of the others, those whose content is known: which file was
+        copied from which must not depend on the order of names.
         """
-        in_turn = sorted(files, key=lambda each: self._picture_of(each[0]) is None)
+        in_turn = sorted(files, key=lambda each: (self._picture_at(each[1]) is None, self._picture_of(each[0]) is None))
         return Counter(self.add(file, path) for file, path in in_turn)
 
     def add(self, file: Examined, path: str) -> Outcome:
@@ -46,7 +47,7 @@ class FileKeeper:
         return self._add(file, path)
 
     def _add(self, file: Examined, path: str) -> Outcome:
-        before = self._connection.value("SELECT picture_id FROM path WHERE path = ?", path)
+        before = self._picture_at(path)
         if before is None and was_removed(self._connection, file, path):
             return "removed"
         picture = self._picture_of(file)
@@ -69,6 +70,10 @@ class FileKeeper:
     def _picture_of(self, file: Examined) -> int | None:
         """The picture that has the content of a file now."""
         return self._connection.value("SELECT id FROM picture WHERE sha256 = ?", file.sha256)
+
+    def _picture_at(self, path: str) -> int | None:
+        """The picture whose file is known at ``path``."""
+        return self._connection.value("SELECT picture_id FROM path WHERE path = ?", path)
 
     def _insert(self, file: Examined) -> int:
         return identity.new_picture(self._connection, _content(file), self._now)

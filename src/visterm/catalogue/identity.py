@@ -82,6 +82,13 @@ def mark_missing(connection: Connection, path: str) -> int:
     return marked
 
 
+def contents(connection: Connection) -> tuple[dict[str, str], set[str], set[str]]:
+    """The content hash of every file, those of all pictures, and those that they, or removed ones, had earlier."""
+    files = dict(connection.execute("SELECT path, sha256 FROM path JOIN picture ON id = picture_id"))
+    present, earlier = (connection.values(f"SELECT sha256 FROM {table}") for table in ("picture", "version"))  # noqa: S608
+    return files, set(present), set(earlier)
+
+
 def edited(connection: Connection) -> list[str]:
     """The content hashes of the readable pictures that have had another content, the newest first."""
     return connection.values(

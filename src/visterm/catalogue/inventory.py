@@ -81,6 +81,13 @@ def count(connection: Connection) -> Counts:
         )
 
 
+def unreadable(connection: Connection) -> list[tuple[str, str]]:
+    """Path and reason of every file that is not a usable picture."""
+    return connection.execute(
+        """SELECT path, reason FROM path JOIN picture ON id = picture_id WHERE state = 'unreadable' ORDER BY path"""
+    ).fetchall()
+
+
 def _suggestions(connection: Connection) -> dict[str, int]:
     """By model: the suggestions for readable pictures that nobody has decided, most first.
 

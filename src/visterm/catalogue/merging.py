@@ -107,8 +107,7 @@ def unmerge(connection: Connection, kind: str, name: str, holder: int) -> None:
             connection.execute(
                 "UPDATE region SET term_id = ? WHERE id = ? AND term_id = ?", (step.term, after[0], holder)
             )
-        elif of == "alias" and before[2] == step.term:
-            connection.execute("UPDATE alias SET term_id = ? WHERE kind = ? AND name = ?", (step.term, *after[:2]))
+    _return_names(connection, kind, step.term, holder)
     _take_back(connection, steps, step, holder)
     connection.executemany(
         """INSERT OR IGNORE INTO label (picture_id, term_id, source_id, state, score, time, sequence, act)
@@ -137,6 +136,32 @@ def _steps(connection: Connection, kind: str) -> dict[str, _Step]:
         steps[name] = _Step(connection, name, term, max(start, first - 1), end)
         start = end
     return steps
+
+
+def _return_names(connection: Connection, kind: str, term: int, holder: int) -> None:
+    """Give ``term`` its other names back: those of ``holder`` that came to it by merges of ``term``.
+
+    A name that was restored meanwhile, and then merged or renamed again, did not come that way any more.
+    """
+    changes = connection.execute(
+        """SELECT before, after FROM change JOIN action ON change.id BETWEEN first AND last
+           WHERE change.kind = 'alias' AND NOT undone ORDER BY change.id"""
+    )
+    ways: dict[str, list[int]] = {}  # the terms that each name has stood for, and would again if merges were taken back
+    for rows in changes:
+        before, after = (json.loads(row or "null") for row in rows)
+        of, name, now = after or before
+        if of != kind:
+            continue
+        way = ways.setdefault(name, [] if before is None else [before[2]])
+        if after is None:
+            way.clear()
+        elif now in way:  # a merge was taken back
+            del way[way.index(now) + 1 :]
+        else:
+            way.append(now)
+    names = [(term, kind, name, holder) for name, way in ways.items() if term in way]
+    connection.executemany("UPDATE alias SET term_id = ? WHERE kind = ? AND name = ? AND term_id = ?", names)
 
 
 def _take_back(connection: Connection, steps: dict[str, _Step], step: _Step, holder: int) -> None:

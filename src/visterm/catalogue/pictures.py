@@ -61,6 +61,12 @@ class Picture:
     missing: bool
     described: str | None = None
 
+    @property
+    def suggested_class(self) -> Label | None:
+        """The class that models suggest as the likeliest; of equally likely ones, the first by name."""
+        suggested = (label for label in self.classes if label.state == "suggested")
+        return max(suggested, key=lambda label: -1.0 if label.score is None else label.score, default=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Examined:

@@ -163,16 +163,16 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = Fal
     """Update the catalogue from folders (and single files); only new and changed files are read.
 
     Files that a person removed are left out, unless they are wanted ``again``. Files that are gone are marked as
-    missing; their pictures keep all labels and are recognised wherever they turn up.
-    Each batch is its own transaction, so an interruption keeps the finished batches.
+    Each batch of new files is its own transaction, so an interruption keeps the finished batches.
     """
     report = AddReport()
     removed = {} if again else catalogue.removed_files()
+    returned: list[str] = []
+    changed: list[str] = []
+    new: list[str] = []
+    lost: list[str] = []
     for path in _outermost(paths):
         known, missing = catalogue.known_files(path), catalogue.missing_files(path)
-        returned: list[str] = []
-        changed: list[str] = []
-        new: list[str] = []
         for file in _files_of(path, report.skipped.append, report.other_formats):
             stored = catalogue.stored_path(file.path)
             if removed.get(stored) == (file.size, file.mtime_ns):
@@ -185,14 +185,13 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = Fal
             report.files.unchanged += 1
             if stored in missing:
                 returned.append(stored)
-        if returned:
-            catalogue.mark_present(returned)
-        # A copy of an edited file is a copy, whatever its name: what known files are now comes first.
-        _read_files(catalogue, changed, report, again=again, at_once=True)
-        _read_files(catalogue, new, report, again=again)
-        gone = [stored for stored in known.keys() - missing if is_gone(catalogue.root / stored)]
-        if gone:  # otherwise no write lock is needed
-            report.files.gone += catalogue.mark_missing(gone)
+        lost += known.keys() - missing
+    if returned:
+        catalogue.mark_present(returned)
+    _read_files(catalogue, changed, new, report, again=again)
+    gone = [stored for stored in lost if is_gone(catalogue.root / stored)]
+    if gone:  # otherwise no write lock is needed
+        report.files.gone += catalogue.mark_missing(gone)
     files = report.files
     if files.changed or files.added or files.moved:  # an earlier interruption may have left replaced pictures
         catalogue.forget_replaced()
@@ -202,7 +201,7 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = Fal
 
 def read_again(catalogue: Catalogue, files: Sequence[str]) -> None:
     """Read files that have changed, whatever their size and time say."""
-    _read_files(catalogue, files, AddReport(), again=False, at_once=True)
+    _read_files(catalogue, files, [], AddReport(), again=False)
     catalogue.forget_replaced()
 
 
@@ -225,9 +224,32 @@ def _files_of(path: Path, skipped: Report, other_formats: Counter[str]) -> Itera
 
 
 def _read_files(
-    catalogue: Catalogue, files: Sequence[str], report: AddReport, *, again: bool, at_once: bool = False
+    catalogue: Catalogue, changed: Sequence[str], new: Sequence[str], report: AddReport, *, again: bool
 ) -> None:
-    """Read files and record them, some at a time; or ``at_once``, if what one is now depends on the others."""
+    """Read ``changed`` files, whose places are known, and ``new`` ones, and record them.
+
+    A file that was edited in place stays the same picture. A new file that holds what it was is then a picture of its
+    own, and one that holds what it is now is a copy. So such files wait until edited ones are recorded. All that get
+    labels of another picture are among these, so that one command is one action.
+    """
+    if not changed and not new:
+        return
+    at, present, earlier = catalogue.contents()
+    read = [file for batch in _examined_batches(changed, report) for file in batch]
+    _record(catalogue, [file for file in read if file.sha256 in present], report, again=again)
+    waiting = [file for file in read if file.sha256 not in present]
+    bound = earlier - present
+    for file in waiting:
+        bound |= {file.sha256, file.pixels or "", at.get(catalogue.stored_path(file.path), "")}
+    for batch in _examined_batches(new, report):
+        free = [file for file in batch if bound.isdisjoint((file.sha256, file.pixels))]
+        _record(catalogue, free, report, again=again)
+        waiting += [file for file in batch if file not in free]
+    _record(catalogue, waiting, report, again=again)
+
+
+def _examined_batches(files: Sequence[str], report: AddReport) -> Iterator[list[Examined]]:
+    """Read files, some at a time; those that cannot be read, or were drawn by Visterm, are only reported."""
 
     def examine_shard(shard: Shard) -> list[Examined | Skipped | None]:
         return [_examine_or_skip(file) for file in files[shard.rows]]
@@ -235,17 +257,18 @@ def _read_files(
     if not files:
         return
     # always threads: the files may be on a disk that only this machine sees
-    batches = map_shards(
-        examine_shard, split(len(files), size=_FILES_PER_TASK), engine=Engine("threads"), description="Reading pictures"
-    )
-    if at_once:
-        batches = iter([[result for batch in batches for result in batch]])
-    for batch in batches:
-        examined = [result for result in batch if isinstance(result, Examined)]
-        report.files.count(catalogue.add(examined, again=again))
-        report.files.unreadable += sum(file.reason is not None for file in examined)
+    shards, engine = split(len(files), size=_FILES_PER_TASK), Engine("threads")
+    for batch in map_shards(examine_shard, shards, engine=engine, description="Reading pictures"):
         report.skipped += [result for result in batch if isinstance(result, Skipped)]
         report.files.drawn += sum(result is None for result in batch)
+        yield [result for result in batch if isinstance(result, Examined)]
+
+
+def _record(catalogue: Catalogue, examined: Sequence[Examined], report: AddReport, *, again: bool) -> None:
+    """Record files that were read, in one transaction."""
+    if examined:
+        report.files.count(catalogue.add(examined, again=again))
+        report.files.unreadable += sum(file.reason is not None for file in examined)
 
 
 def _examine_or_skip(file: str) -> Examined | Skipped | None:

@@ -299,7 +299,6 @@ def _suggested(picture: Picture) -> list[LabelRow]:
     rows: list[LabelRow] = [
         (picture.id, "tag", label.name, "accepted", None) for label in picture.tags if label.state == "suggested"
     ]
-    if picture.class_label is None and (classes := [label for label in picture.classes if label.state == "suggested"]):
-        best = max(classes, key=lambda label: label.score or 0.0)
+    if picture.class_label is None and (best := picture.suggested_class) is not None:
         rows.append((picture.id, "class", best.name, "accepted", None))
     return rows

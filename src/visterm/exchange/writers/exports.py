@@ -1,16 +1,12 @@
-"""What an export wrote, or would write; and what all writers ask of a picture."""
+"""What an export wrote, or would write."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from visterm.catalogue.records import Skipped
 from visterm.documents.document import Document
-
-if TYPE_CHECKING:
-    from visterm.catalogue.pictures import Label, Picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +50,3 @@ class Exported(Document):
     example: SidecarExample | None = None
     replaces: bool = False
     n_needless: int = 0
-
-
-def best_suggested_class(picture: Picture) -> Label | None:
-    """The class that a model suggests with the highest score."""
-    return max(
-        (label for label in picture.classes if label.state == "suggested"),
-        key=lambda label: -1.0 if label.score is None else label.score,
-        default=None,
-    )

@@ -15,7 +15,7 @@ from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import Skipped
 from visterm.compute import progress
 from visterm.errors import InputError, VistermError
-from visterm.exchange.writers.exports import Exported, SidecarExample, SidecarFolder, best_suggested_class
+from visterm.exchange.writers.exports import Exported, SidecarExample, SidecarFolder
 from visterm.exchange.writers.xmp import merged_sidecar, store_sidecar
 from visterm.storage import clear_leftovers
 
@@ -144,7 +144,7 @@ def _tags(picture: Picture) -> list[str]:
 
 def _suggested_names(picture: Picture) -> list[str]:
     """What models suggest where people and imports have not decided."""
-    best = best_suggested_class(picture) if picture.class_label is None else None
+    best = picture.suggested_class if picture.class_label is None else None
     return [
         *(label.name for label in picture.tags if label.state == "suggested"),
         *(() if best is None else (best.name,)),

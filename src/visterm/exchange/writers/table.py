@@ -22,7 +22,6 @@ from typing import Any
 from visterm.catalogue.pictures import Label, Picture
 from visterm.errors import InputError, MissingExtraError
 from visterm.exchange.formulas import with_mark
-from visterm.exchange.writers.exports import best_suggested_class
 from visterm.storage import replacing
 
 #: The columns in order, with the kind of value each holds.
@@ -78,7 +77,7 @@ def has_row(picture: Picture) -> bool:
 
 def table_row(picture: Picture) -> Row:
     """The row of a picture, by column."""
-    suggested_class = best_suggested_class(picture)
+    suggested_class = picture.suggested_class
     rejected_classes = [label for label in picture.classes if label.state == "rejected"]
     accepted, suggested, rejected = (
         [label for label in picture.tags if label.state == state] for state in ("accepted", "suggested", "rejected")
