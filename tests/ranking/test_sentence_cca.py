@@ -7,10 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.linalg import eigh
 
+from visterm import registry
 from visterm.errors import InputError
 from visterm.language import text_encoder
+from visterm.learn import Dataset
+from visterm.learn.engine.fitting import fit_method
 from visterm.models import Model, ModelInfo, load_model, save_model
 from visterm.ranking import SentenceCCA, SharedSpace
 from visterm.ranking.spaces import said_texts
@@ -187,6 +191,15 @@ def test_labels_outweigh_what_a_network_sees_when_there_are_enough(four_classes)
     many = SentenceCCA(n_seen=50).fit(X, texts=texts, class_probabilities=wrong)
     assert by_thing(few.score_texts(X, SENTENCES), shows).argmax(axis=1).tolist() == [3, 0, 1, 2]
     assert by_thing(many.score_texts(X, SENTENCES), shows).argmax(axis=1).tolist() == [0, 1, 2, 3]
+
+
+def test_training_hands_over_the_names_of_tags():
+    X, shows = pictures()
+    tags = sparse.csr_array(tags_of(shows))
+    data = Dataset("things", X, np.full(80, -1, np.intp), (), tags, tuple(WORDS))
+    model = fit_method(registry.get("sentence-cca"), data)
+    expected = SentenceCCA().fit(X, tags, tag_names=WORDS).score_texts(X, ["a puppy"])
+    np.testing.assert_allclose(model.score_texts(X, ["a puppy"]), expected, atol=1e-9)
 
 
 def test_blocks_of_pictures_give_the_same(monkeypatch):

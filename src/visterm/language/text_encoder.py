@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.threads import n_cores
 from visterm.errors import InputError, MissingExtraError, UsageError
 
 Vectors = NDArray[np.float32]
@@ -91,7 +90,8 @@ class MultilingualSentences:
                 found = hashlib.file_digest(opened, "sha256").hexdigest()
             if found != expected:
                 raise InputError(f"{file} is not the file that this version expects: install the package again")
-        return package.USE(threads=n_cores())
+        # More threads would wait for each other: a query is a few small products, and a batch is mostly tokenizing.
+        return package.USE(threads=1)
 
 
 class KeptInMemory:

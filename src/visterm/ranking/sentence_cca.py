@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.compute.halves import singles
+from visterm.compute.threads import blas_threads_for
 from visterm.contracts import (
     FROM_1,
     NOT_NEGATIVE,
@@ -42,6 +43,8 @@ _MAX_DIMS = 4096
 _MAX_BANK = 1000
 #: The number of neighbours in crowding.
 _N_NEAREST = 10
+#: Where this many pictures have a text, what a network sees counts half: its bias stays, that of the texts' sums fades.
+_MANY_TEXTS = 500
 #: Where this many pictures have a text, crowding of pictures counts half.
 _FEW_TEXTS = 100
 #: How many times the ridge of texts is as large before there are texts as where there are many.
@@ -69,8 +72,8 @@ class SentenceCCA(AnnotatorMixin, Estimator):
     ``tag_names`` are given (without names, each tag is a direction of its own, and only sets of tags can be asked for).
     Pictures without texts help to learn how features vary. ``class_probabilities`` (n_pictures, 1000), what
     EfficientNet-Lite2 sees in each picture, stand in for texts: the mean of the vectors of the class names, weighted by
-    the roots of their probabilities, around its mean. They count as ``n_seen`` pictures with texts, so that the ranker
-    works with no text at all and gets better with each.
+    the roots of their probabilities, around its mean. They count as ``n_seen`` pictures with texts, half as many where
+    500 pictures have a text, so that the ranker works with no text at all and gets better with each.
 
     - ``n_dims``: the number of directions.
     - ``picture_ridge``, ``text_ridge``: what is added to the covariances, in units of their mean variance; of texts, up
@@ -86,6 +89,8 @@ class SentenceCCA(AnnotatorMixin, Estimator):
     >>> int(model.score_texts([[0.8, 0.2, 0.0], [0.1, 0.9, 0.0]], ["Wellen am Strand"]).argmax())
     1
     """
+
+    learns_from_names = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_dims": [FROM_1],
@@ -194,7 +199,8 @@ class SentenceCCA(AnnotatorMixin, Estimator):
                 f"this ranker learned from texts by the encoder {self.encoder_!r}, "
                 f"but here is {encoder.name} {encoder.fingerprint}: train it again"
             )
-        return self._with_crowding(self._text_directions(encoder.encode(list(texts))))
+        with blas_threads_for(len(texts)):
+            return self._with_crowding(self._text_directions(encoder.encode(list(texts))))
 
     @property
     def _trust(self) -> float:
@@ -234,16 +240,16 @@ class SentenceCCA(AnnotatorMixin, Estimator):
             single = Moments().fit(said.vectors)
             C_yy += n * single.C_xx
             self.text_mean_ = single.x_mean_
+        n_seen = 0.0 if seen_directions is None else self.n_seen * _MANY_TEXTS / (n + _MANY_TEXTS)
         if seen_directions is not None:
-            C_xy += self.n_seen * of_seen.C_xy
-            C_yy += self.n_seen * of_seen.C_yy
+            C_xy += n_seen * of_seen.C_xy
+            C_yy += n_seen * of_seen.C_yy
             usual = _FEW_FOR_MEAN * usual_sentence(self.encoder)
             self.text_mean_ = (n * self.text_mean_ + usual) / (n + _FEW_FOR_MEAN)
-        weight = n + (self.n_seen if seen_directions is not None else 0)
         self.x_mean_ = pictures.x_mean_
         ridge = self.text_ridge * (_RIDGE_WITHOUT_TEXTS + (1 - _RIDGE_WITHOUT_TEXTS) * self._trust)
         self.space_ = SharedSpace(self.n_dims, x_ridge=self.picture_ridge, y_ridge=ridge)
-        self.space_.fit(pictures.C_xx, C_xy / max(1e-9, weight), C_yy / max(1e-9, weight))
+        self.space_.fit(pictures.C_xx, C_xy / max(1e-9, n + n_seen), C_yy / max(1e-9, n + n_seen))
 
     def _keep_bank(self, features: dict[str, Matrix], said: Said) -> None:
         """Some training pictures and texts: crowding is the nearness to them."""
