@@ -35,6 +35,8 @@ class AnnotatorMixin:
     favours_rare_tags: bool = False
     #: Whether ``fit`` takes ``denied``, the tags that a person said pictures do not have, and learns from them.
     learns_from_denied: bool = False
+    #: Whether ``fit`` takes ``tag_names``, and learns from what they mean.
+    learns_from_names: bool = False
     #: The number of tags of a tagged training picture, on average.
     mean_n_tags_: float = _USUAL_TAGS
     #: The number of training pictures of each tag; None in models of earlier versions.

@@ -9,6 +9,9 @@ from .forms import singular as singular
 from .ordinary import is_ordinary as is_ordinary
 from .slips import nearest_name as nearest_name
 from .stop_lists import stop_words as stop_words
+from .text_encoder import MultilingualSentences as MultilingualSentences
+from .text_encoder import TextEncoder as TextEncoder
+from .text_encoder import text_encoder as text_encoder
 from .vector_files import compile_vectors as compile_vectors
 from .word_vectors import NEAR as NEAR
 from .word_vectors import Near as Near
@@ -26,8 +29,10 @@ __all__ = [
     "NEAR",
     "CaptionTokenizer",
     "CaptionWords",
+    "MultilingualSentences",
     "Near",
     "Speller",
+    "TextEncoder",
     "Thesaurus",
     "WordVectors",
     "check_language",
@@ -43,6 +48,7 @@ __all__ = [
     "rows_by_word",
     "singular",
     "stop_words",
+    "text_encoder",
     "unaccented",
     "word_families",
     "word_key",

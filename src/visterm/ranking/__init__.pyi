@@ -4,11 +4,13 @@ from .cmtt import CMTT as CMTT
 from .concept_svm import ConceptSVM as ConceptSVM
 from .pamir import PAMIR as PAMIR
 from .queries import Queries as Queries
+from .sentence_cca import SentenceCCA as SentenceCCA
 from .spaces.multinomials import MultinomialRanker as MultinomialRanker
 from .spaces.picture_kernels import LocalDescriptors as LocalDescriptors
 from .spaces.picture_kernels import PictureGaussians as PictureGaussians
 from .spaces.picture_kernels import best_matches as best_matches
 from .spaces.picture_kernels import expected_likelihood as expected_likelihood
+from .spaces.shared_space import SharedSpace as SharedSpace
 from .spaces.triplets import FeatureSpace as FeatureSpace
 from .spaces.triplets import GramSpace as GramSpace
 from .spaces.triplets import Triplets as Triplets
@@ -32,6 +34,8 @@ __all__ = [
     "MultinomialRanker",
     "PictureGaussians",
     "Queries",
+    "SentenceCCA",
+    "SharedSpace",
     "TagRanker",
     "TripletSettings",
     "Triplets",

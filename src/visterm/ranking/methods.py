@@ -59,4 +59,12 @@ METHODS = (
         "deep",
         "one ridge regression per word and per set of words found together",
     ),
+    Method(
+        "sentence-cca",
+        "visterm.ranking.sentence_cca:SentenceCCA",
+        ANNOTATE | RANK,
+        "deep-lite2",
+        "places pictures and texts in one space: any sentence finds pictures, in many languages",
+        reference="Hotelling, Biometrika 1936; Conneau et al., ICLR 2018",
+    ),
 )

@@ -1,4 +1,5 @@
 from .cca import CCA as CCA
+from .cca import cholesky_whitening as cholesky_whitening
 from .contextual_distance import ContextualDistance as ContextualDistance
 from .directions import reduced as reduced
 from .directions import sample as sample
@@ -8,6 +9,7 @@ from .kernel_map import kernel_components as kernel_components
 from .linear.linear_embedding import LinearEmbedding as LinearEmbedding
 from .linear.linear_embedding import project as project
 from .linear.moments import Moments as Moments
+from .linear.view_moments import ViewMoments as ViewMoments
 from .pca import PCA as PCA
 from .pls import PLS as PLS
 from .product_quantizer import ProductQuantizer as ProductQuantizer
@@ -23,6 +25,8 @@ __all__ = [
     "LinearEmbedding",
     "Moments",
     "ProductQuantizer",
+    "ViewMoments",
+    "cholesky_whitening",
     "kernel_components",
     "nearest_coded",
     "project",

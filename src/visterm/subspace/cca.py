@@ -90,13 +90,7 @@ class CCA(LinearEmbedding):
         if not (ridge > 0 and self.ridge > _NOISE * len(covariance)):
             P = self._whitening(covariance, len(covariance))
             return lambda A: P.T @ A, lambda A: P @ A
-        covariance[np.diag_indices_from(covariance)] += ridge
-        # The transpose is the same matrix, stored by columns, as LAPACK needs it to work in place.
-        factor = cholesky(covariance.T, lower=True, overwrite_a=True, check_finite=False)
-        return (
-            lambda A: solve_triangular(factor, A, lower=True, check_finite=False),
-            lambda A: solve_triangular(factor, A, lower=True, trans="T", check_finite=False),
-        )
+        return cholesky_whitening(covariance, ridge)
 
     def _whitening(self, covariance: NDArray[Any], n_kept: int) -> NDArray[Any]:
         """``P`` with ``P^T (C + ridge) P = I`` on the leading directions of ``C`` that vary."""
@@ -106,3 +100,14 @@ class CCA(LinearEmbedding):
         if not known.any():
             return np.zeros((len(covariance), 1))  # nothing varies: every picture has the same code
         return vectors[:, known] / np.sqrt(values[known])
+
+
+def cholesky_whitening(covariance: NDArray[Any], ridge: float) -> tuple[Whitening, Whitening]:
+    """``A -> P^T A`` and ``A -> P A`` for some ``P`` with ``P^T (C + ridge I) P = I``; uses the memory of ``C``."""
+    covariance[np.diag_indices_from(covariance)] += ridge
+    # The transpose is the same matrix, stored by columns, as LAPACK needs it to work in place.
+    factor = cholesky(covariance.T, lower=True, overwrite_a=True, check_finite=False)
+    return (
+        lambda A: solve_triangular(factor, A, lower=True, check_finite=False),
+        lambda A: solve_triangular(factor, A, lower=True, trans="T", check_finite=False),
+    )

@@ -43,6 +43,8 @@ def fit_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | No
     if method.does(Task.RANK):
         data = completed(data)
     estimator = method.create(**(parameters or {}))
+    if getattr(method.load(), "learns_from_names", False):
+        return estimator.fit(data.X, data.tags, tag_names=data.tag_names)
     if learns_from_denied(method) and data.only_denied.any():
         return estimator.fit(data.X, data.tags, denied=data.denied)
     if method.tasks >= {Task.CLASSIFY, Task.ANNOTATE}:

@@ -64,14 +64,14 @@ class Moments(Estimator):
         """
         self._validate_params()
         features = check_feature_mapping(self, X, fitting=True, halves=True)
-        return self._take(self._of(features, _as_tags(tags, n_pictures(features)), rows))
+        return self._take(self._of(features, self._second_view(tags, n_pictures(features)), rows))
 
     def partial_fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
         """Add more pictures; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "n_pictures_"):
             return self.fit(X, tags, rows=rows)
         features = check_feature_mapping(self, X, fitting=False, halves=True)
-        return self._take(self + self._of(features, _as_tags(tags, n_pictures(features)), rows))
+        return self._take(self + self._of(features, self._second_view(tags, n_pictures(features)), rows))
 
     def __add__(self, other: Moments) -> Moments:
         """The moments of both sets of pictures together."""
@@ -126,12 +126,20 @@ class Moments(Estimator):
         def of_rows(some: slice) -> Moments:
             blocks = (slice(start, min(start + size, some.stop)) for start in range(some.start, some.stop, size))
             found = self._of_blocks(X, tags, blocks if rows is None else (rows[block] for block in blocks))
-            found.yy_ = _tag_scatter(tags[some] if rows is None else tags[rows[some]])
+            found.yy_ = self._scatter(tags[some] if rows is None else tags[rows[some]])
             return found
 
         if len(shards) == 1:
             return of_rows(shards[0].rows)
         return sum_shards(lambda shard: of_rows(shard.rows), shards, description="Measuring features")
+
+    def _second_view(self, tags: Any, n_rows: int) -> Any:
+        """The checked tags."""
+        return sparse.csr_array((n_rows, 0), dtype=np.float32) if tags is None else check_tags(tags, n_rows)
+
+    def _scatter(self, tags: Any) -> NDArray[np.float64]:
+        """``sum_i (y_i - y_mean) (y_i - y_mean)^T``, (n_tags, n_tags)."""
+        return _tag_scatter(tags)
 
     def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any) -> Moments:
         """The moments of a shard without ``yy_``, which is computed at once: with many tags, it is the largest part."""
@@ -201,10 +209,6 @@ class Moments(Estimator):
 def block_rows(width: int) -> int:
     """How many pictures with features of this width are taken at a time."""
     return min(BLOCK, max(1, BLOCK_NUMBERS // max(1, width)))
-
-
-def _as_tags(tags: Any, n_rows: int) -> sparse.csr_array:
-    return sparse.csr_array((n_rows, 0), dtype=np.float32) if tags is None else check_tags(tags, n_rows)
 
 
 def _tag_scatter(tags: sparse.csr_array) -> NDArray[np.float64]:

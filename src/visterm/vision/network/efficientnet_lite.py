@@ -196,6 +196,11 @@ class EfficientNetLite:
         network = self._opened()
         return network.maps(batch, MAPS) if isinstance(network, OnnxNetwork) else network.maps(batch)
 
+    def classifier(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The layer after the vectors, which this network leaves out: weights (1000, n_dims) and bias (1000,)."""
+        weights = read_checkpoint(self._weights())
+        return weights["_fc.weight"], weights["_fc.bias"]
+
     def _opened(self) -> TorchNetwork | OnnxNetwork:
         with _OPENING:
             if self._network is None:

@@ -25,6 +25,7 @@ _TARGETS: dict[str, str] = {
     "tagging-fast": "visterm.vision.recipes.presets:tagging_fast",
     "deep": "visterm.vision.recipes.network:DeepFeatures",
     "deep-lite2": "visterm.vision.recipes.network:DeepLite2Features",
+    "imagenet-classes": "visterm.vision.recipes.network:ImageNetClasses",
 }
 #: Libraries whose networks are also recipes: ``timm:NETWORK``.
 _HUBS = ("timm", "open_clip")

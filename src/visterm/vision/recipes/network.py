@@ -112,6 +112,40 @@ class DeepLite2Features(DeepFeatures):
     seconds_per_picture = 0.026
 
 
+class ImageNetClasses(NetworkRecipe):
+    """How probable each of ImageNet's 1,000 classes is, by EfficientNet-Lite2: a start where nothing is labelled.
+
+    Rows are in half precision. They are not sparse: what matters for texts are the roots of the probabilities, and the
+    50 largest hold only a fifth of their sum (1,500 photographs). With stored ``deep-lite2`` vectors,
+    :func:`~visterm.vision.network.imagenet_classes.class_probabilities` gives the same without running the network.
+
+    >>> ImageNetClasses().outputs
+    {'imagenet-classes': RowSpec(n_dims=1000, dtype='float16', sparse=False)}
+    """
+
+    seconds_per_picture = 0.026
+    has_negatives = False
+
+    def __init__(self, *, device: str | None = None) -> None:
+        summary = "the probabilities of ImageNet's 1,000 classes by EfficientNet-Lite2"
+        super().__init__(EfficientNetLite2(device=device), name="imagenet-classes", summary=summary)
+
+    @property
+    def outputs(self) -> Mapping[str, RowSpec]:
+        """One dense feature: a probability for each class, in half precision."""
+        return {self.name: RowSpec(1000, "float16")}
+
+    def parameters(self) -> dict[str, Any]:
+        """Those of the network, and what is done with its vectors."""
+        return super().parameters() | {"classifier": "softmax"}
+
+    def compute_batch(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """The probabilities of the classes for several pictures: (n_pictures, 1000)."""
+        from visterm.vision.network.imagenet_classes import class_probabilities
+
+        return class_probabilities(super().compute_batch(pictures))
+
+
 def hub_recipe(name: str) -> NetworkRecipe:
     """The vectors of a network of timm or open_clip: ``timm:NETWORK``, ``open_clip:NETWORK[:WEIGHTS]``.
 
