@@ -143,8 +143,10 @@ class Known:
         for key, value in writes:
             if key[0] == "suggestion" and value is not None and (key[1] not in still or value[0] != self.version):
                 continue
-            if key[0] == "word" and value is None and not forward and self.known[key][:2] not in other_names:
-                continue
+            if key[0] == "word" and value is None and not forward:
+                word = self.known.get(key)  # None: another word of this name was made meanwhile, and it was forgotten
+                if word is not None and word[:2] not in other_names:
+                    continue
             if key[0] == "word" and value is not None:
                 self._free(value[0], value[1], key[1])
             self._write(key, value)
