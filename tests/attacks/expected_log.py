@@ -147,6 +147,8 @@ class Known:
                 word = self.known.get(key)  # None: another word of this name was made meanwhile, and it was forgotten
                 if word is not None and word[:2] not in other_names:
                     continue
+            if key[0] == "word" and value is None:  # what models suggested meanwhile goes with it
+                self._forget_word(key[1])
             if key[0] == "word" and value is not None:
                 self._free(value[0], value[1], key[1])
             self._write(key, value)
