@@ -19,7 +19,7 @@ from pathlib import Path
 from attack_harness import environment, in_process, make_pictures
 
 #: What may differ: when a model was made, how long that took, and checksums of texts that say so.
-MAY_DIFFER = ("created", "seconds", "fit_seconds", "answer_seconds", "files", "checksum")
+MAY_DIFFER = ("created", "as_of", "took", "seconds", "fit_seconds", "answer_seconds", "files", "checksum")
 RUNS = {"one thread": 1, "two threads": 2, "two threads again": 2}
 
 

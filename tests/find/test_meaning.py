@@ -30,7 +30,7 @@ air 0 0 0 1
 def vectors(tmp_path_factory):
     folder = tmp_path_factory.mktemp("words")
     (folder / "tiny.txt").write_text(VECTORS)
-    return WordVectors(compile_vectors(folder / "tiny.txt", folder / "words.safetensors").file)
+    return WordVectors(compile_vectors(folder / "tiny.txt", folder / "words.safetensors"))
 
 
 def known(*names, **options):

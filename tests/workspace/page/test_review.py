@@ -88,7 +88,7 @@ def test_many_decisions_by_keyboard_with_the_quality_in_sight(opened, collection
     shown.until(f"() => fetch('/api/v1/history?limit=99').then((r) => r.json()).then((found) => {people})")
     with Workspace(collection) as photos:
         said = [label for picture in photos.catalogue.pictures() for label in (*picture.classes, *picture.tags)]
-    assert {label.act for label in said if label.source == PERSON} == {"answered"}
+    assert {label.act for label in said if label.source == PERSON} <= {"answered", "measured"}
 
 
 def test_an_answer_is_taken_back_and_the_picture_returns(opened, collection):
