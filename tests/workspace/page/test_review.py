@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from visterm.catalogue.acts import Extent
 from visterm.catalogue.records import PERSON
 from visterm.errors import VistermError
 from visterm.workspace import Workspace
@@ -228,6 +229,17 @@ def test_where_there_are_only_tags_several_are_chosen(opened, tmp_path):
         none, some = photos.history(limit=2).actions
         assert {change.name for change in some.changes} == set(chosen)
         assert {change.after for change in none.changes} == {"rejected"}
+        assert Extent.WHOLE not in photos.collection().truth.extent
+    third = current(shown)
+    shown.keys("1")
+    shown.sees(".ask button", "That is all")
+    shown.keys("a")
+    shown.until("(third) => document.querySelector('.light-table img')?.getAttribute('src') !== third", third)
+    shown.until(
+        "() => fetch('/api/v1/history?limit=3').then((r) => r.json()).then((f) => f.actions[2].changes.length === 2)"
+    )
+    with Workspace(pictures) as photos:  # no other tag fits this one
+        assert photos.collection().truth.extent.tolist().count(Extent.WHOLE) == 1
 
 
 def test_none_of_these_is_one_step_and_the_answers_are_not_offered_again(opened, collection):

@@ -110,6 +110,7 @@ export class OneByOne {
       h("div", { class: "options" }, question.labels.map((one, i) => option(i + 1, one, several ? this.chosen.has(i) : null, () => this.choose(i + 1)))),
       h("div", { class: "actions" },
         several && (this.chosen.size || (all && this.#saidTags(question))) ? action("enter", "Next", () => this.accept(), "main") : null,
+        several && !measures && this.chosen.size ? action("a", "That is all", () => this.accept(true)) : null,
         question.labels.length ? action("n", "None of these", () => this.none()) : null,
         action(several ? "t" : "c", several ? "Another tag" : "Another class", () => this.name(several ? "tag" : "class")),
         action("s", measures ? "I cannot tell" : "Skip", () => this.skip())),
@@ -141,11 +142,11 @@ export class OneByOne {
     this.queue.answer(() => post("/decisions", { decisions: [{ id: question.id, kind: one.kind, name: one.name, state: "accepted" }], answering: question.queue }));
   }
 
-  /** Takes the chosen tags. */
-  accept() {
+  /** Takes the chosen tags; if they are `all`, no other tag fits. */
+  accept(all = false) {
     const question = this.queue.current;
     if (!question || this.queue.name !== "teach") return;
-    const complete = question.queue === "measure";
+    const complete = all || question.queue === "measure";
     if (!this.chosen.size && !(complete && this.#saidTags(question))) return;
     const tags = [...this.chosen].map((i) => question.labels[i].name);
     this.queue.answer(() => post("/labels", { ids: [question.id], tags, complete, answering: question.queue }));
@@ -204,7 +205,7 @@ export class OneByOne {
 
   keys = {
     accept: (n) => this.choose(n),
-    enter: () => this.accept(),
+    enter: () => this.accept(), a: () => this.accept(true),
     space: () => this.accept(),
     y: () => (this.queue.name === "errors" ? this.yes() : this.choose(1)), // yes to the likeliest answer
     n: () => (this.queue.name === "errors" ? this.no() : this.none()),
