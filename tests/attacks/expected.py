@@ -70,7 +70,7 @@ class Expected(Words):
     def add(self, *, again: bool = False) -> None:
         """``visterm add``: look at all files, then read the table."""
         self._scan(sorted(self.disk, key=lambda path: ("/" in path, path)), again=again)
-        for path, record in self.files().items():
+        for path, record in sorted(self.files().items(), reverse=True):  # the first place of a picture stays
             if path not in self.disk and not self.known["file", path][1]:
                 self._write(("file", path), (record, True, self.known["file", path][2]))
                 if self.present(record):
