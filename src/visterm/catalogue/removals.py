@@ -28,9 +28,10 @@ def remove_files(connection: Connection, paths: Iterable[str], now: int) -> dict
     rows = [(path,) for path in paths]
     found = {path: connection.value("SELECT picture_id FROM path WHERE path = ?", path) for (path,) in rows}
     pictures = {path: number for path, number in found.items() if number is not None}
-    connection.executemany(
-        """INSERT OR REPLACE INTO removed SELECT path, sha256, pixels, path.size, mtime_ns
-           FROM path JOIN picture ON id = picture_id WHERE path = ?""",
+    connection.executemany(  # not REPLACE: the log must know what was removed there before
+        """INSERT INTO removed SELECT path, sha256, pixels, path.size, mtime_ns
+           FROM path JOIN picture ON id = picture_id WHERE path = ? ON CONFLICT (path) DO UPDATE
+           SET sha256 = excluded.sha256, pixels = excluded.pixels, size = excluded.size, mtime_ns = excluded.mtime_ns""",
         rows,
     )
     for picture in set(pictures.values()):  # if it is added again, it gets its id again
