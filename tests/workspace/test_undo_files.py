@@ -256,3 +256,37 @@ def test_a_copy_that_stayed_out_with_a_later_removal_at_the_same_path_comes_back
     photos.undo()
     assert photos.picture("1.png").paths == ("1.png", "copy.png")
     assert photos.status().n_removed == 1
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_copies_that_were_added_again_can_be_redone(photos, seen):
+    """All that comes back with a removed picture is one action, also a copy that was never seen."""
+    photos.label("0.png", tags="early")
+    shutil.copy(photos.folder / "0.png", photos.folder / "copy.png")
+    photos.remove("0.png")
+    if seen:
+        assert photos.add().files.removed == 2
+    photos.add(again=True)
+    assert photos.picture("0.png").paths == ("0.png", "copy.png")
+    photos.undo()
+    assert (photos.catalogue.picture("0.png"), photos.catalogue.picture("copy.png")) == (None, None)
+    assert photos.status().n_removed == 1 + seen
+    photos.redo()
+    assert photos.picture("0.png").paths == ("0.png", "copy.png")
+    assert photos.status().n_removed == 0
+    undo_all(photos)
+
+
+def test_many_copies_that_were_added_again_are_one_action(photos):
+    """Copies of a picture that is still there, more than one transaction of a scan takes."""
+    names = [f"copy-{number:03}.png" for number in range(70)]
+    for name in names:
+        shutil.copy(photos.folder / "0.png", photos.folder / name)
+    photos.add()
+    photos.remove(names)
+    photos.add(again=True)
+    assert (photos.status().n_removed, len(photos.picture("0.png").paths)) == (0, 71)
+    photos.undo()
+    assert (photos.status().n_removed, photos.picture("0.png").paths) == (70, ("0.png",))
+    photos.redo()
+    assert (photos.status().n_removed, len(photos.picture("0.png").paths)) == (0, 71)

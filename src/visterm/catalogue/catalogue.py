@@ -212,6 +212,10 @@ class Catalogue(Sayings):
         """Size and modification time (ns) of every file that a person removed."""
         return self._read(removals.removed_files)
 
+    def removed_names(self) -> set[str]:
+        """The paths and the hashes of every file that a person removed."""
+        return self._read(removals.removed_names)
+
     # What label sources say; for what people say, see visterm.catalogue.sayings
 
     def apply(
