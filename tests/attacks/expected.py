@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from expected_log import ACCEPTED, FILES, IMPORT, Refused, Row
+from expected_log import ACCEPTED, FILES, IMPORT, WORDS, Refused, Row
 from expected_words import Words
 
 
@@ -70,7 +70,7 @@ class Expected(Words):
     def add(self, *, again: bool = False) -> None:
         """``visterm add``: look at all files, then read the table."""
         self._scan(sorted(self.disk, key=lambda path: ("/" in path, path)), again=again)
-        for path, record in self.files().items():
+        for path, record in sorted(self.files().items(), reverse=True):  # the first place of a picture stays
             if path not in self.disk and not self.known["file", path][1]:
                 self._write(("file", path), (record, True, self.known["file", path][2]))
                 if self.present(record):
@@ -122,11 +122,12 @@ class Expected(Words):
         with self.action():
             changed = [path for path in paths if self._is_changed(path, again=again)]
             places = self.files().keys() & changed
+            let_in: set[str | int] = set()
             for there, known in ((True, True), (True, False), (False, True), (False, False)):
                 now = [p for p in changed if (p in places) == there and (self._is_known_content(p) or not known)]
                 changed = [path for path in changed if path not in now]
                 for path in now:
-                    self._look(path, again=again)
+                    self._look(path, let_in if again else None)
         self._forget_unknown()
 
     def _is_known_content(self, path: str) -> bool:
@@ -140,15 +141,18 @@ class Expected(Words):
             return False
         return self._stamp_seen(path) != stamp or again
 
-    def _look(self, path: str, *, again: bool) -> None:
+    def _look(self, path: str, let_in: set[str | int] | None) -> None:
+        """``let_in`` has the paths and contents that come back since a person wants them again, as one action."""
         content = self.disk[path][0]
-        removals = [key for key, (held, _) in self._all("removed") if key[1] == path or held == content]
-        if not (again and removals):
+        if let_in is None:
             self._see(path, *self.disk[path])
             return
         with self.level(FILES):
-            for key in removals:
-                self._set(key, None)
+            for key, (held, _) in self._all("removed"):
+                if key[1] == path or held == content:
+                    let_in |= {key[1], held, content}
+                    self._set(key, None)
+        with self.level(WORDS if let_in.isdisjoint((path, content)) else FILES):
             self._see(path, *self.disk[path])
 
     def _see(self, path: str, content: int, stamp: int) -> None:

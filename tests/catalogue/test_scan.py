@@ -709,3 +709,18 @@ class TestFormerPaths:
         catalogue.history.undo()
         assert self.read(catalogue, folder, "sea", "sky") == []
         assert tags_of(catalogue, "b.jpg") == ["sea", "sky"]
+
+
+@pytest.mark.parametrize(
+    "order", [("a.jpg", "b.jpg", "c.jpg"), ("c.jpg", "b.jpg", "a.jpg"), ("b.jpg", "a.jpg", "c.jpg")]
+)
+def test_of_several_copies_that_are_gone_the_first_place_is_remembered(
+    folder: Path, catalogue: Catalogue, order: tuple[str, ...]
+) -> None:
+    for name in order:
+        make(folder / name, 1)
+    add_folder(catalogue, [folder])
+    assert catalogue.mark_missing(order) == 3
+    picture = catalogue.picture("a.jpg")
+    assert picture is not None
+    assert (picture.paths, picture.missing) == (("a.jpg",), True)

@@ -228,3 +228,65 @@ def test_a_copy_that_stayed_out_with_a_removed_picture_comes_back_with_it(photos
     status = photos.status()
     assert (status.n_missing, status.n_removed) == (0, 0)
     assert photos.add().files.unchanged == status.n_paths
+
+
+def test_an_earlier_removal_at_the_same_path_holds_after_a_later_one_is_undone(photos):
+    photos.remove("1.png")
+    (photos.folder / "0.png").rename(photos.folder / "1.png")
+    photos.add()
+    photos.remove("1.png")
+    photos.undo()
+    assert (colour_of(photos, "1.png"), photos.status().n_removed) == ("red", 1)
+    draw(photos.folder / "9.png", "green")
+    assert photos.add().files.removed == 1  # nobody has undone the removal of the green one
+    photos.redo()
+    assert photos.catalogue.picture("1.png") is None
+    undo_all(photos)
+    assert {colour_of(photos, path) for path in ("1.png", "9.png")} == {"red", "green"}
+    assert photos.status().n_removed == 0
+
+
+def test_a_copy_that_stayed_out_with_a_later_removal_at_the_same_path_comes_back_with_it(photos):
+    photos.remove("1.png")
+    (photos.folder / "0.png").rename(photos.folder / "1.png")
+    photos.add()
+    photos.remove("1.png")
+    shutil.copy(photos.folder / "1.png", photos.folder / "copy.png")
+    assert photos.add().files.removed == 2
+    photos.undo()
+    assert photos.picture("1.png").paths == ("1.png", "copy.png")
+    assert photos.status().n_removed == 1
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_copies_that_were_added_again_can_be_redone(photos, seen):
+    """All that comes back with a removed picture is one action, also a copy that was never seen."""
+    photos.label("0.png", tags="early")
+    shutil.copy(photos.folder / "0.png", photos.folder / "copy.png")
+    photos.remove("0.png")
+    if seen:
+        assert photos.add().files.removed == 2
+    photos.add(again=True)
+    assert photos.picture("0.png").paths == ("0.png", "copy.png")
+    photos.undo()
+    assert (photos.catalogue.picture("0.png"), photos.catalogue.picture("copy.png")) == (None, None)
+    assert photos.status().n_removed == 1 + seen
+    photos.redo()
+    assert photos.picture("0.png").paths == ("0.png", "copy.png")
+    assert photos.status().n_removed == 0
+    undo_all(photos)
+
+
+def test_many_copies_that_were_added_again_are_one_action(photos):
+    """Copies of a picture that is still there, more than one transaction of a scan takes."""
+    names = [f"copy-{number:03}.png" for number in range(70)]
+    for name in names:
+        shutil.copy(photos.folder / "0.png", photos.folder / name)
+    photos.add()
+    photos.remove(names)
+    photos.add(again=True)
+    assert (photos.status().n_removed, len(photos.picture("0.png").paths)) == (0, 71)
+    photos.undo()
+    assert (photos.status().n_removed, photos.picture("0.png").paths) == (70, ("0.png",))
+    photos.redo()
+    assert (photos.status().n_removed, len(photos.picture("0.png").paths)) == (0, 71)

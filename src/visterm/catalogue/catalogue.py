@@ -146,10 +146,11 @@ class Catalogue(Sayings):
     def mark_missing(self, paths: Iterable[str]) -> int:
         """Record that files are gone; returns how many of them were known.
 
-        The last file of a picture is remembered, with all labels: the disk may only be unplugged.
+        The last file of a picture is remembered, with all labels: the disk may only be unplugged. Of several that are
+        gone at once, it is the one whose path is first.
         """
         with self.transaction():
-            return sum(identity.mark_missing(self._connection, path) for path in paths)
+            return sum(identity.mark_missing(self._connection, path) for path in sorted(paths, reverse=True))
 
     def mark_present(self, paths: Iterable[str]) -> None:
         """Record that files are back, unchanged."""
@@ -210,6 +211,10 @@ class Catalogue(Sayings):
     def removed_files(self) -> dict[str, tuple[int, int]]:
         """Size and modification time (ns) of every file that a person removed."""
         return self._read(removals.removed_files)
+
+    def removed_names(self) -> set[str]:
+        """The paths and the hashes of every file that a person removed."""
+        return self._read(removals.removed_names)
 
     # What label sources say; for what people say, see visterm.catalogue.sayings
 

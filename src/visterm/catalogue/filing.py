@@ -28,6 +28,8 @@ class FileKeeper:
 
     def __init__(self, connection: log.Connection, root: Path, now: int, *, again: bool = False) -> None:
         self._connection, self._root, self._now, self._again = connection, root, now, again
+        #: Paths and hashes of files that a person had removed and now wants again.
+        self._let_in = set[str]()
 
     def add_all(self, files: Iterable[tuple[Examined, str]]) -> Counter[Outcome]:
         """Record files with their stored paths, and count the outcomes.
@@ -42,9 +44,14 @@ class FileKeeper:
         """Record ``file`` under its stored ``path``; returns the outcome."""
         # To take a removal back is a person's decision, so that it can be undone.
         with log.level(self._connection, log.Level.FILES):
-            if self._again and forget_removal(self._connection, file, path):
+            if self._again and self._is_let_in(file, path):
                 return self._add(file, path)
         return self._add(file, path)
+
+    def _is_let_in(self, file: Examined, path: str) -> bool:
+        """Whether the file comes back because a person wants it again, itself or another one that holds the same."""
+        self._let_in |= forget_removal(self._connection, file, path)
+        return not self._let_in.isdisjoint((path, file.sha256, file.pixels))
 
     def _add(self, file: Examined, path: str) -> Outcome:
         before = self._picture_at(path)

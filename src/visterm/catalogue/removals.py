@@ -28,9 +28,10 @@ def remove_files(connection: Connection, paths: Iterable[str], now: int) -> dict
     rows = [(path,) for path in paths]
     found = {path: connection.value("SELECT picture_id FROM path WHERE path = ?", path) for (path,) in rows}
     pictures = {path: number for path, number in found.items() if number is not None}
-    connection.executemany(
-        """INSERT OR REPLACE INTO removed SELECT path, sha256, pixels, path.size, mtime_ns
-           FROM path JOIN picture ON id = picture_id WHERE path = ?""",
+    connection.executemany(  # not REPLACE: the log must know what was removed there before
+        """INSERT INTO removed SELECT path, sha256, pixels, path.size, mtime_ns
+           FROM path JOIN picture ON id = picture_id WHERE path = ? ON CONFLICT (path) DO UPDATE SET
+           sha256 = excluded.sha256, pixels = excluded.pixels, size = excluded.size, mtime_ns = excluded.mtime_ns""",
         rows,
     )
     for picture in set(pictures.values()):  # if it is added again, it gets its id again
@@ -72,16 +73,28 @@ def was_removed(connection: Connection, file: Examined, path: str) -> bool:
     return bool(found)
 
 
-def forget_removal(connection: Connection, file: Examined, path: str) -> bool:
-    """Let the file at ``path``, and whatever holds the same, be added again; whether any of them was removed."""
-    forgotten = "DELETE FROM removed WHERE path = ?1 OR sha256 = ?2 OR pixels = ?3"
-    return connection.execute(forgotten, (path, file.sha256, file.pixels)).rowcount > 0
+def forget_removal(connection: Connection, file: Examined, path: str) -> set[str]:
+    """Let the file at ``path``, and whatever holds the same, be added again.
+
+    Returns the paths and the hashes of what is let in; none if none of it was removed.
+    """
+    forgotten = connection.execute(
+        "DELETE FROM removed WHERE path = ?1 OR sha256 = ?2 OR pixels = ?3 RETURNING path, sha256, pixels",
+        (path, file.sha256, file.pixels),
+    ).fetchall()
+    let_in = {name for row in forgotten for name in row} | ({file.sha256, file.pixels} if forgotten else set())
+    return let_in - {None}
 
 
 def removed_files(connection: Connection) -> dict[str, tuple[int, int]]:
     """Size and modification time (ns) of every removed file, by path."""
     rows = connection.execute("SELECT path, size, mtime_ns FROM removed")
     return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
+
+
+def removed_names(connection: Connection) -> set[str]:
+    """The paths and the hashes of the removed files."""
+    return {name for row in connection.execute("SELECT path, sha256, pixels FROM removed") for name in row} - {None}
 
 
 def is_removed_path(connection: Connection, path: str) -> bool:

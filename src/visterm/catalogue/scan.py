@@ -230,19 +230,25 @@ def _read_files(
 
     A file that was edited in place stays the same picture. A new file that holds what it was is then a picture of its
     own, and one that holds what it is now is a copy. So such files wait until edited ones are recorded. All that get
-    labels of another picture are among these, so that one command is one action.
+    labels of another picture are among these, and all that were removed and are wanted ``again``, so that one command
+    is one action.
     """
     if not changed and not new:
         return
     at, present, earlier = catalogue.contents()
+    bound = catalogue.removed_names() if again else set[str]()
+
+    def is_free(file: Examined) -> bool:
+        return bound.isdisjoint((catalogue.stored_path(file.path), file.sha256, file.pixels))
+
     read = [file for batch in _examined_batches(changed, report) for file in batch]
-    _record(catalogue, [file for file in read if file.sha256 in present], report, again=again)
-    waiting = [file for file in read if file.sha256 not in present]
-    bound = earlier - present
+    _record(catalogue, [file for file in read if file.sha256 in present and is_free(file)], report, again=again)
+    waiting = [file for file in read if file.sha256 not in present or not is_free(file)]
+    bound |= earlier - present
     for file in waiting:
         bound |= {file.sha256, file.pixels or "", at.get(catalogue.stored_path(file.path), "")}
     for batch in _examined_batches(new, report):
-        free = [file for file in batch if bound.isdisjoint((file.sha256, file.pixels))]
+        free = [file for file in batch if is_free(file)]
         _record(catalogue, free, report, again=again)
         waiting += [file for file in batch if file not in free]
     _record(catalogue, waiting, report, again=again)

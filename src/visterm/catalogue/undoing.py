@@ -89,8 +89,10 @@ class _Writer:
                 self._write_path(here, wanted)
             elif kind == "picture":
                 self._write_picture(here, wanted)
-            elif kind == "removed" and wanted is None and here is not None:
+            elif kind == "removed" and here is not None and (wanted is None or not forward):
                 self._forget_removal(here)
+                if wanted is not None:
+                    self._write(kind, None, wanted)
             elif kind == "alias" and wanted is not None:
                 _free_name(self._connection, wanted[0], wanted[1], 0)
                 self._write(kind, here, wanted)
@@ -193,7 +195,7 @@ class _Writer:
         others = self._connection.execute(
             """DELETE FROM removed WHERE (sha256 = ?1 OR pixels = ?2) AND NOT EXISTS (
                    SELECT 1 FROM change JOIN action ON change.id BETWEEN first AND last WHERE undone = 0
-                   AND change.kind = 'removed' AND before IS NULL AND json_extract(after, '$[0]') = removed.path
+                   AND change.kind = 'removed' AND json_extract(after, '$[0]') = removed.path
                ) RETURNING path, sha256, size, mtime_ns""",
             (sha256, pixels),
         ).fetchall()
