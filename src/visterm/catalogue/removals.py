@@ -82,8 +82,9 @@ def forget_removal(connection: Connection, file: Examined, path: str) -> set[str
         "DELETE FROM removed WHERE path = ?1 OR sha256 = ?2 OR pixels = ?3 RETURNING path, sha256, pixels",
         (path, file.sha256, file.pixels),
     ).fetchall()
-    let_in = {name for row in forgotten for name in row} | ({file.sha256, file.pixels} if forgotten else set())
-    return let_in - {None}
+    if not forgotten:
+        return set()
+    return {name for row in [*forgotten, (file.sha256, file.pixels)] for name in row if name is not None}
 
 
 def removed_files(connection: Connection) -> dict[str, tuple[int, int]]:
@@ -94,7 +95,8 @@ def removed_files(connection: Connection) -> dict[str, tuple[int, int]]:
 
 def removed_names(connection: Connection) -> set[str]:
     """The paths and the hashes of the removed files."""
-    return {name for row in connection.execute("SELECT path, sha256, pixels FROM removed") for name in row} - {None}
+    rows = connection.execute("SELECT path, sha256, pixels FROM removed")
+    return {name for row in rows for name in row if name is not None}
 
 
 def is_removed_path(connection: Connection, path: str) -> bool:
