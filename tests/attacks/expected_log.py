@@ -122,8 +122,14 @@ class Known:
         if not self.done:
             raise Refused
         step = self.done.pop()
-        self._write_all([(key, before) for key, before, _ in reversed(step.changes)], forward=False)
+        changes = [change for change in reversed(step.changes) if not self._newer_suggestion(*change)]
+        self._write_all([(key, before) for key, before, _ in changes], forward=False)
         self.undone.append(step)
+
+    def _newer_suggestion(self, key: Key, before: Any, after: Any) -> bool:
+        """Whether another version of the model has suggested this again since the action did: then it stays."""
+        here = self.known.get(key)
+        return key[0] == "suggestion" and before is None and None not in (after, here) and here[0] != after[0]
 
     def redo(self) -> None:
         """Redo what was undone last."""
