@@ -157,6 +157,8 @@ class Known:
                 self._forget_word(key[1])
             if key[0] == "word" and value is not None:
                 self._free(value[0], value[1], key[1])
+            if key[0] == "alias" and value is not None:
+                self._free(key[1], key[2], value)
             self._write(key, value)
 
     def _free(self, kind: str, name: str, keep: int) -> None:
