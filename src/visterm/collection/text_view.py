@@ -1,0 +1,25 @@
+"""Where pictures and texts meet: the features of pictures and the encoder of texts that search by any words uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from visterm.language.text_encoder import DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class TextView:
+    """The ``recipe`` of pictures and the ``encoder`` of texts.
+
+    ``is_pair``: both were made together, so that a picture's vector is near those of its texts before anything is
+    learned. Otherwise the classes that a network sees stand in for texts.
+    """
+
+    recipe: str = "deep+deep-lite2"
+    encoder: str = DEFAULT
+    is_pair: bool = False
+
+
+def text_view() -> TextView:
+    """What new models of texts are made with."""
+    return TextView()
