@@ -610,6 +610,23 @@ class TestRemoved:
         assert (report.files.removed, figures(report)) == (1, {"unchanged": 1, "copies": 1})
         assert set(catalogue.known_files()) == {"a.jpg", "c.jpg"}
 
+    def test_a_file_known_now_is_read_though_one_like_it_was_removed_there(
+        self, catalogue: Catalogue, folder: Path
+    ) -> None:
+        a, b, aside = make(folder / "a.jpg", 1), make(folder / "b.jpg", 2), folder / "aside"
+        add_folder(catalogue, [folder])
+        catalogue.remove([b])
+        a.rename(aside)
+        b.rename(a)
+        aside.rename(b)
+        add_folder(catalogue, [folder])
+        catalogue.label(catalogue.picture("a.jpg"), "tag", "sea")  # type: ignore[arg-type]
+        a.rename(b)
+        assert figures(add_folder(catalogue, [folder])) == {"changed": 1}
+        assert tags_of(catalogue, "b.jpg") == ["sea"]
+        assert catalogue.picture("b.jpg").sha256 == examine(b).sha256  # type: ignore[union-attr]
+        assert set(catalogue.known_files()) == {"b.jpg"}
+
     def test_labels_of_a_removed_picture_are_passed_over(self, catalogue: Catalogue, folder: Path) -> None:
         make(folder / "a.jpg", 1)
         make(folder / "b.jpg", 2)

@@ -163,7 +163,7 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = Fal
     """Update the catalogue from folders (and single files); only new and changed files are read.
 
     Files that a person removed are left out, unless they are wanted ``again``. Files that are gone are marked as
-    Each batch of new files is its own transaction, so an interruption keeps the finished batches.
+    missing. Each batch of new files is its own transaction, so an interruption keeps the finished batches.
     """
     report = AddReport()
     removed = {} if again else catalogue.removed_files()
@@ -175,10 +175,10 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = Fal
         known, missing = catalogue.known_files(path), catalogue.missing_files(path)
         for file in _files_of(path, report.skipped.append, report.other_formats):
             stored = catalogue.stored_path(file.path)
-            if removed.get(stored) == (file.size, file.mtime_ns):
+            state = known.pop(stored, None)
+            if state is None and removed.get(stored) == (file.size, file.mtime_ns):
                 report.files.removed += 1
                 continue
-            state = known.pop(stored, None)
             if state != (file.size, file.mtime_ns):
                 (new if state is None else changed).append(file.path)
                 continue
