@@ -3,8 +3,6 @@
 This is learned at training time, from labelled pictures that the scoring model had not seen.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations

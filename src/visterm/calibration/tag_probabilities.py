@@ -1,7 +1,5 @@
 """Probabilities of tags from the scores of any method, and the thresholds that give a wanted precision."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
@@ -55,7 +53,7 @@ class Written(NamedTuple):
     shares: NDArray[np.floating[Any]]
 
     @classmethod
-    def by_picture(cls, shares: ArrayLike, n_tags: int) -> Written:
+    def by_picture(cls, shares: ArrayLike, n_tags: int) -> "Written":
         """Every tag of a picture is written with the same probability."""
         return cls(np.repeat(np.asarray(shares, np.float64)[:, np.newaxis], n_tags, axis=1))
 

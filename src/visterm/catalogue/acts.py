@@ -1,7 +1,5 @@
 """How people give labels: by which act, and what else is known of a picture when one label is written."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import Literal, get_args
 
@@ -44,7 +42,7 @@ class Act(IntEnum):
         return self.name.lower()
 
     @classmethod
-    def answering(cls, queue: str) -> Act:
+    def answering(cls, queue: str) -> "Act":
         """The act of an answer to a question of a review's queue.
 
         >>> Act.answering("teach").word, Act.answering("measure").word

@@ -1,7 +1,5 @@
 """The catalogue: which pictures there are, where their files are, and who says what about them."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator

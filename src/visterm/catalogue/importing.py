@@ -4,8 +4,6 @@ What a source says replaces what it said before: a label that it no longer gives
 of other sources stay.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """Pictures of the catalogue, read in blocks with all their labels."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The records of label sources, and the report of reading them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The common ancestor of all methods."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any, ClassVar
 

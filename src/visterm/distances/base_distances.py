@@ -1,7 +1,5 @@
 """Base distances of several features on one scale: computed once, shared by every method that needs them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from types import MappingProxyType
@@ -182,7 +180,7 @@ class BaseDistances(Estimator):
         """The precision of the distances of :meth:`map_blocks`."""
         return next((train.dtype for train in self.train_features_.values()), np.dtype(np.float32))
 
-    def with_dimension_weights(self, weights: Mapping[str, NDArray[Any]]) -> BaseDistances:
+    def with_dimension_weights(self, weights: Mapping[str, NDArray[Any]]) -> "BaseDistances":
         """The same distances with every dimension ``j`` of a feature counted ``weights[feature][j]`` times.
 
         The metrics of these features must be in :data:`WEIGHABLE`: their sums over dimensions grow in proportion when a
@@ -195,7 +193,7 @@ class BaseDistances(Estimator):
         }
         return weighed
 
-    def of_feature(self, name: str) -> BaseDistances:
+    def of_feature(self, name: str) -> "BaseDistances":
         """The same distances by one of the features only."""
         part = copy(self)
         part.metrics_, part.scales_ = {name: self.metrics_[name]}, {name: self.scales_[name]}
@@ -204,7 +202,7 @@ class BaseDistances(Estimator):
         part.n_features_in_ = self.feature_widths_[name]
         return part
 
-    def to_some(self, rows: NDArray[np.intp]) -> BaseDistances:
+    def to_some(self, rows: NDArray[np.intp]) -> "BaseDistances":
         """The same distances to some of the training pictures only."""
         part = copy(self)
         part.rows_ = rows if self.rows_ is None else self.rows_[rows]

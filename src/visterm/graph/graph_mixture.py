@@ -1,7 +1,5 @@
 """The mixture of unigrams over a graph of similar pictures: LapMixUnigram, ready to use."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Label propagation: tags spread from tagged pictures along the links between similar pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real

@@ -1,7 +1,5 @@
 """A graph of similar pictures: every picture is linked to its nearest pictures."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """A topic model that is smooth over a graph of similar pictures; it tags all pictures from a few tagged ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real

@@ -1,7 +1,5 @@
 """Multitask representation learning: classes and tags share a learned subspace."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 

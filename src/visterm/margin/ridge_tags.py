@@ -1,7 +1,5 @@
 """Tags by kernel ridge regression, with exact leave-one-out scores."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """One-vs-all classification by stochastic dual coordinate ascent."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Two layers of one-vs-all classifiers."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

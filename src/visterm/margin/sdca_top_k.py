@@ -1,7 +1,5 @@
 """All classes learned jointly, so that the right one is among the first k: the top-k multiclass SVM."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """CCD2 and its relatives: tags from the nearest pictures in a small space that is learned from tags."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Joint equal contribution: the tags of the nearest picture, then tags of the next nearest ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Neighbours by meaning: the nearest pictures by kernel canonical contextual distance vote for their tags."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, ClassVar, Self
 

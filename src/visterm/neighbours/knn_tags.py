@@ -1,7 +1,5 @@
 """The tags of the most similar training pictures."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

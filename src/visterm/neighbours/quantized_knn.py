@@ -1,7 +1,5 @@
 """Tags of the nearest pictures, each stored in a few bytes."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

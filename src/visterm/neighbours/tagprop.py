@@ -1,7 +1,5 @@
 """TagProp: tags as a weighted vote of neighbours whose weights maximise the likelihood of the training tags."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

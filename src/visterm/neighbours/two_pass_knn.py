@@ -1,7 +1,5 @@
 """Two-pass k nearest neighbours: each tag selects its nearest pictures, then these pictures vote."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 

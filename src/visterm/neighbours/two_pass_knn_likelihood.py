@@ -1,7 +1,5 @@
 """Two-pass neighbours whose weights and bandwidth make the training tags most likely."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

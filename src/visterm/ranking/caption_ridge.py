@@ -1,7 +1,5 @@
 """Ranking pictures by regressions of the query's words, and of sets of words that occur together."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

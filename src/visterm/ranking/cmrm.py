@@ -1,7 +1,5 @@
 """The cross-media relevance model."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """The cross-media translation table."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

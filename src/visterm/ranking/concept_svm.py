@@ -1,7 +1,5 @@
 """One margin classifier per word; queries of several words average their scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """PAMIR: a model that is trained to rank pictures for a query."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self, cast

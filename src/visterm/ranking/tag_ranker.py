@@ -1,7 +1,5 @@
 """Any annotator as a ranker."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -59,7 +57,7 @@ class TagRanker(WordSpaceRanker):
         return self._describe(X, tags.shape[1])
 
     @classmethod
-    def of_fitted(cls, annotator: Any, X: Features, n_tags: int) -> TagRanker:
+    def of_fitted(cls, annotator: Any, X: Features, n_tags: int) -> "TagRanker":
         """A ranker over an already fitted annotator; its scores are normalised on the pictures ``X``."""
         check_is_fitted(annotator)
         ranker = cls(annotator)

@@ -1,7 +1,5 @@
 """Canonical correlations between features and tags."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 

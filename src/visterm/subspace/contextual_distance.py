@@ -1,7 +1,5 @@
 """Canonical contextual distance: codes whose Euclidean distance measures how two pictures differ in meaning."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any, ClassVar
 

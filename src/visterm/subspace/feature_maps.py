@@ -1,7 +1,5 @@
 """Codes for each of several features, which linear subspaces can take side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Any base distance as a Euclidean one: kernel principal components on a few landmarks."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

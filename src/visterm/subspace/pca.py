@@ -1,7 +1,5 @@
 """Principal components, plain and whitened."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 

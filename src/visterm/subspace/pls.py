@@ -1,7 +1,5 @@
 """Partial least squares, plain and normalised."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Product quantisation: small codes with one byte for every few dimensions."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Latent Dirichlet allocation: pictures as mixtures of topics."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Link-LDA: one set of topic proportions per picture, two vocabularies."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Self
 

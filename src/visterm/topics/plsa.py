@@ -1,7 +1,5 @@
 """Probabilistic latent semantic analysis: tags first ("pLSA-Words"), or codewords and tags together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real

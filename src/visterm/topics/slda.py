@@ -4,8 +4,6 @@ This module has the parameters, the labels, the M step of the classes and the pr
 the EM algorithm and the tags, is in :mod:`visterm.topics.inference.joint_model`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """A committee of supervised topic models, which averages out the effect of random starts."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 

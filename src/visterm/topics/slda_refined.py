@@ -4,8 +4,6 @@ The refinement itself is :mod:`visterm.topics.inference.refine`, stochastic vari
 :mod:`visterm.topics.inference.online`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """Themes of classes: all classes share the topics, but every class has its own Dirichlet over them."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
 from operator import add

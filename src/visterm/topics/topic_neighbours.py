@@ -1,7 +1,5 @@
 """Nearest neighbours in the space of topics."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 

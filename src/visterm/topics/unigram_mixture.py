@@ -1,7 +1,5 @@
 """The mixture of unigrams: one topic per picture, shared by its codewords and its tags."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -31,7 +29,7 @@ class Unigrams:
     @classmethod
     def maximise(
         cls, bags: sparse.csr_array, tags: sparse.csr_array, responsibilities: NDArray[Any], smoothing: float
-    ) -> Unigrams:
+    ) -> "Unigrams":
         """The M step: expected counts, with ``smoothing`` added to each, as distributions."""
         return cls(
             distributions(responsibilities.sum(axis=0) + smoothing),

@@ -1,7 +1,5 @@
 """Latent Dirichlet allocation over a graph: the means of the Dirichlets q(theta) become similar between neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -95,7 +93,7 @@ class Settled:
     @classmethod
     def of(
         cls, bags: sparse.csr_array, topics: Array, alpha: Array, gamma: Array, pull: Pull, lapvar: LapVar
-    ) -> Settled:
+    ) -> "Settled":
         """Alternate a sweep over the codewords and a ``pull`` of the neighbours until the means no longer change."""
         if not lapvar.strength:
             gamma = infer_topics(bags, topics, alpha).gamma

@@ -1,7 +1,5 @@
 """Probabilistic latent semantic analysis of codewords and tags over a graph: point estimates p(z | picture)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

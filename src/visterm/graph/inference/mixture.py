@@ -1,7 +1,5 @@
 """The mixture of unigrams over a graph: the paper's LapMixUnigram."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scipy import sparse

@@ -5,8 +5,6 @@ the constant feature that carries the intercept. If the kernel has explicit feat
 weights and no training picture is kept. Otherwise only the pictures with non-zero coefficients are kept.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, cast
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One function for each class against all others, and predictions from their scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple

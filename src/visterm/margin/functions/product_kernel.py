@@ -1,7 +1,5 @@
 """A kernel over several features: pictures are similar if all features are similar."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import Any, ClassVar, Self, cast
@@ -95,7 +93,7 @@ class ProductKernel(Estimator):
         """(n_pictures, n_train) float32: the kernel between pictures and the training pictures."""
         return self._against_training(check_feature_mapping(self, X, fitting=False, halves=True))
 
-    def select(self, rows: Array) -> ProductKernel:
+    def select(self, rows: Array) -> "ProductKernel":
         """The same kernel against some of the training pictures only."""
         if np.array_equal(rows, np.arange(self.distances_.n_train_)):
             return self

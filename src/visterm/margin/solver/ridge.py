@@ -1,7 +1,5 @@
 """The one ridge regression: many targets from one factorisation, exact leave-one-out scores, known negatives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -165,7 +163,7 @@ class Lessons:
     denied: sparse.csc_array
 
     @classmethod
-    def of(cls, tags: sparse.csr_array, denied: Any = None) -> Lessons:
+    def of(cls, tags: sparse.csr_array, denied: Any = None) -> "Lessons":
         """What checked ``tags`` and ``denied`` (both (n_pictures, n_tags)) teach; an error if no picture is tagged."""
         tagged = rows_with_tags(tags)
         if denied is None:

@@ -1,7 +1,5 @@
 """Turning votes into scores from 0 to 1, learned from the votes of the other pictures for each training picture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """What neighbour methods do first: keep the tagged pictures, to compare others with them by several features."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

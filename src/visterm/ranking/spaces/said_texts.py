@@ -1,7 +1,5 @@
 """What people said of pictures, as vectors: captions, tags, classes; and what a network sees in them, as text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

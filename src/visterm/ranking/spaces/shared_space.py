@@ -1,7 +1,5 @@
 """A space that pictures and texts share: canonical directions, and scores that no picture or text wins everywhere."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The base of linear subspaces: it takes moments and gives a projection."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

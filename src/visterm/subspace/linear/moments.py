@@ -1,7 +1,5 @@
 """Means and covariances of features and tags: all that the linear subspaces need from a collection."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any, ClassVar, Self
 
@@ -73,7 +71,7 @@ class Moments(Estimator):
         features = check_feature_mapping(self, X, fitting=False, halves=True)
         return self._take(self + self._of(features, self._second_view(tags, n_pictures(features)), rows))
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: "Moments") -> "Moments":
         """The moments of both sets of pictures together."""
         if self.feature_widths_ != other.feature_widths_:
             raise InputError(f"moments of features {self.feature_widths_} and {other.feature_widths_} cannot be added")
@@ -109,7 +107,7 @@ class Moments(Estimator):
         """The variance of each tag."""
         return self._mean(np.maximum(np.diag(self.yy_), 0))
 
-    def scaled(self, factors: NDArray[np.float64]) -> Moments:
+    def scaled(self, factors: NDArray[np.float64]) -> "Moments":
         """The moments of the features multiplied by ``factors``, one each."""
         xx = None if self.xx_ is None else self.xx_ * factors[:, None] * factors
         squares, xy = self.x_squares_ * factors**2, self.xy_ * factors[:, None]
@@ -119,7 +117,7 @@ class Moments(Estimator):
         # mutants: 1 -> 2: the sums of a single picture around its own mean are 0
         return sums / max(1, self.n_pictures_)
 
-    def _of(self, X: dict[str, Matrix], tags: sparse.csr_array, rows: NDArray[np.intp] | None) -> Moments:
+    def _of(self, X: dict[str, Matrix], tags: sparse.csr_array, rows: NDArray[np.intp] | None) -> "Moments":
         shards = split(n_pictures(X) if rows is None else len(rows), size=_SHARD)
         size = block_rows(self.n_features_in_)
 
@@ -141,7 +139,7 @@ class Moments(Estimator):
         """``sum_i (y_i - y_mean) (y_i - y_mean)^T``, (n_tags, n_tags)."""
         return _tag_scatter(tags)
 
-    def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any) -> Moments:
+    def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any) -> "Moments":
         """The moments of a shard without ``yy_``, which is computed at once: with many tags, it is the largest part."""
         merged: Moments | None = None
         for rows in blocks:
@@ -150,7 +148,7 @@ class Moments(Estimator):
         assert merged is not None  # noqa: S101 - a shard has rows
         return merged
 
-    def _of_block(self, X: NDArray[Any], tags: sparse.csr_array) -> Moments:
+    def _of_block(self, X: NDArray[Any], tags: sparse.csr_array) -> "Moments":
         n = len(X)
         shift, rest, xx, squares, xy = _sums(X, tags, self.covariance)
         y_mean = np.asarray(tags.sum(axis=0), np.float64).ravel() / n
@@ -159,14 +157,14 @@ class Moments(Estimator):
             xx -= n * np.outer(rest, rest)
         return self._new(n, shift + rest, y_mean, xx, squares - n * rest**2, xy - n * np.outer(rest, y_mean), None)
 
-    def _new(self, n: int, x_mean: Any, y_mean: Any, xx: Any, squares: Any, xy: Any, yy: Any) -> Moments:
+    def _new(self, n: int, x_mean: Any, y_mean: Any, xx: Any, squares: Any, xy: Any, yy: Any) -> "Moments":
         moments = type(self)(**self.get_params())
         moments.n_features_in_, moments.feature_widths_ = len(x_mean), self.feature_widths_
         moments.n_pictures_, moments.x_mean_, moments.y_mean_ = n, x_mean, y_mean
         moments.xx_, moments.x_squares_, moments.xy_, moments.yy_ = xx, squares, xy, yy
         return moments
 
-    def _absorb(self, other: Moments) -> Moments:
+    def _absorb(self, other: "Moments") -> "Moments":
         """``self + other`` for moments of the same tags, by Chan's update; changes ``self`` in place."""
         n, m = self.n_pictures_, other.n_pictures_
         dx, dy = other.x_mean_ - self.x_mean_, other.y_mean_ - self.y_mean_
@@ -184,7 +182,7 @@ class Moments(Estimator):
         self.n_pictures_ = n + m
         return self
 
-    def _widened(self, n_tags: int) -> Moments:
+    def _widened(self, n_tags: int) -> "Moments":
         """The moments of the same pictures for a larger vocabulary, whose last tags none of them carries."""
         more = n_tags - len(self.y_mean_)
         if not more:
@@ -199,7 +197,7 @@ class Moments(Estimator):
             np.pad(self.yy_, (0, more)),
         )
 
-    def _take(self, other: Moments) -> Self:
+    def _take(self, other: "Moments") -> Self:
         for name, value in vars(other).items():
             if name.endswith("_"):
                 setattr(self, name, value)

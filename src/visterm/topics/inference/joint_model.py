@@ -5,8 +5,6 @@ the M step is ``_maximise``, (10) and (11), and for classes :func:`improve_coeff
 inferred without labels, by :func:`visterm.topics.inference.em.infer_topics`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -45,11 +43,11 @@ class Labelled:
     tags: sparse.csr_array
 
     @classmethod
-    def without_classes(cls, bags: sparse.csr_array, tags: sparse.csr_array) -> Labelled:
+    def without_classes(cls, bags: sparse.csr_array, tags: sparse.csr_array) -> "Labelled":
         """Pictures with tags alone."""
         return cls(bags, np.full(bags.shape[0], UNKNOWN_CLASS), np.ones(bags.shape[0]), tags)
 
-    def __getitem__(self, rows: Any) -> Labelled:
+    def __getitem__(self, rows: Any) -> "Labelled":
         return Labelled(self.bags[rows], self.classes[rows], self.class_weights[rows], self.tags[rows])
 
     def __len__(self) -> int:

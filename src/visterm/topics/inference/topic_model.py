@@ -1,7 +1,5 @@
 """The bases of all topic models, and what models share whose topic proportions are drawn from a Dirichlet."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import get_annotations
 from numbers import Real
@@ -75,7 +73,7 @@ class JointTopics:
     alpha: Array  # (n_topics,)
 
     @classmethod
-    def of(cls, codewords: Array, tags: Array, alpha: float, *, n_classes: int = 0) -> JointTopics:
+    def of(cls, codewords: Array, tags: Array, alpha: float, *, n_classes: int = 0) -> "JointTopics":
         """Topics of equal ``alpha``, which say nothing about classes."""
         n_topics = len(codewords)
         return cls(codewords, tags, np.zeros((n_classes, n_topics)), np.full(n_topics, float(alpha)))

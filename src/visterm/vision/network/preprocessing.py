@@ -1,7 +1,5 @@
 """Prepares a picture for a network: its middle, at one size, with shifted and scaled colours."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
