@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from visterm.calibration.likelihood import fit_logistic, fit_own, where_known
 from visterm.compute.threads import in_threads
-from visterm.contracts import check_tags
+from visterm.contracts import check_tags, declared
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 
@@ -58,6 +58,7 @@ class Written(NamedTuple):
         return cls(np.repeat(np.asarray(shares, np.float64)[:, np.newaxis], n_tags, axis=1))
 
 
+@declared
 class TagProbabilities(Estimator):
     """Turns the scores of a method into probabilities, with a few numbers shared by all tags and two of each tag's own.
 
@@ -86,9 +87,7 @@ class TagProbabilities(Estimator):
     0.8
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "random_state": [Interval(Integral, 0, None, closed="left")]
-    }
+    random_state: Annotated[int, Interval(Integral, 0, None, closed="left")] = 0
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",
         "mean_": "float",
@@ -98,9 +97,6 @@ class TagProbabilities(Estimator):
         "word_odds_": "n_tags",
         "coefficients_": "n_coefficients",
     }
-
-    def __init__(self, random_state: int = 0) -> None:
-        self.random_state = random_state
 
     def fit(
         self,

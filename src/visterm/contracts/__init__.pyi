@@ -16,6 +16,7 @@ from .estimator import FROM_2 as FROM_2
 from .estimator import NOT_NEGATIVE as NOT_NEGATIVE
 from .estimator import POSITIVE as POSITIVE
 from .estimator import Estimator as Estimator
+from .estimator import declared as declared
 from .inputs import check_classes as check_classes
 from .inputs import check_denied as check_denied
 from .inputs import check_feature_mapping as check_feature_mapping
@@ -59,6 +60,7 @@ __all__ = [
     "check_queries",
     "check_tags",
     "class_scores",
+    "declared",
     "has_class",
     "in_single",
     "is_several",

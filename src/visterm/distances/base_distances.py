@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from dataclasses import KW_ONLY
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Estimator, Features, Matrix, check_feature_mapping, is_several, n_pictures, take
+from visterm.contracts import Estimator, Features, Matrix, check_feature_mapping, declared, is_several, n_pictures, take
 from visterm.distances.metrics import METRICS, automatic_metric, metric_named
 from visterm.distances.nearest_rows import BLOCK_BYTES, smallest
 from visterm.errors import InputError
@@ -37,6 +38,7 @@ WEIGHABLE = ("chi2", "l1")
 _DOUBLE_UP_TO = 2**21
 
 
+@declared
 class BaseDistances(Estimator):
     """The distances from pictures to the training pictures by each of several features.
 
@@ -62,12 +64,11 @@ class BaseDistances(Estimator):
     """
 
     #: By feature, what each dimension is multiplied by (:meth:`with_dimension_weights`); earlier models have none.
-    dimension_weights_: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    dimension_weights_ = cast("Mapping[str, NDArray[Any]]", MappingProxyType({}))
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [str, Mapping],
-        "scale": [StrOptions({"mean", "largest"})],
-    }
+    metric: Annotated[Any, str, Mapping] = "auto"
+    _: KW_ONLY
+    scale: Annotated[str, StrOptions({"mean", "largest"})] = "mean"
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "metrics_": "mapping",
         "scales_": "mapping",
@@ -76,10 +77,6 @@ class BaseDistances(Estimator):
         "n_train_": "n_train=int >0",
         "rows_": "nothing | n_train int >=0",
     }
-
-    def __init__(self, metric: Any = "auto", *, scale: str = "mean") -> None:
-        self.metric = metric
-        self.scale = scale
 
     def fit(self, X: Features, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:  # noqa: ARG002
         """Prepare the training pictures for comparison, and measure their mean distance by each feature.

@@ -1,27 +1,23 @@
 """Adds pictures and their labels to the catalogue, and removes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from visterm.catalogue.acts import TagsAre
 from visterm.catalogue.healing import heal
 from visterm.catalogue.places import posix
 from visterm.catalogue.records import PERSON, LabelSource, Reading, Record, Skipped
 from visterm.catalogue.scan import Files, add_folder
+from visterm.collection.holdings import Holdings
 from visterm.compute import progress
 from visterm.documents.document import Document
 from visterm.errors import InputError, UsageError
 from visterm.exchange.readers import check_unicode, find_labels, find_tables, names_pictures, open_labels, open_pictures
 from visterm.labels.exporting import without_exports
 from visterm.language.captions import CaptionTokenizer
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 
 @dataclass(frozen=True)

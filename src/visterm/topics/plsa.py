@@ -1,16 +1,17 @@
 """Probabilistic latent semantic analysis: tags first ("pLSA-Words"), or codewords and tags together."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import AnnotatorMixin, Features, Scores
+from visterm.contracts import AnnotatorMixin, Features, Scores, declared
 from visterm.topics.inference.aspects import (
     Aspects,
     Schedule,
@@ -26,7 +27,7 @@ from visterm.topics.inference.em import check_tag_bags, distributions
 from visterm.topics.inference.topic_model import TopicModel
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class PLSA(AnnotatorMixin, TopicModel):
     """Predicts tags from topics: p(tag | picture) = sum_z p(tag | z) p(z | picture).
 
@@ -48,25 +49,18 @@ class PLSA(AnnotatorMixin, TopicModel):
 
     scores_are_chances = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "asymmetric": ["boolean"],
-        "cooling": [Interval(Real, 0, 1, closed="right")],
-    }
-
     n_topics: int = 20
     _: KW_ONLY
     asymmetric: bool = True
     n_tokens: float | None = None
     held_out_share: float = 0.1
-    cooling: float = 0.9
+    cooling: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.9
     max_iter: int = 100
     tol: float = 1e-5
     random_state: Any = None
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the tags and the codewords of the topics."""
-        from sklearn.utils import check_random_state
-
         self._validate_params()
         bags = self._bags(X, fitting=True)
         tags = check_tag_bags(tags, bags.shape[0])

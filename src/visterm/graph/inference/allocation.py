@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from visterm.compute import progress
 from visterm.contracts import check_tags
@@ -30,8 +31,6 @@ class AllocationCase:
 
     def fit(self, model: Any, X: sparse.csr_array, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
         """Variational EM, which counts the tags of topics after it has learned the topics."""
-        from sklearn.utils import check_random_state
-
         if model.learn_alpha:
             raise InputError("over a graph, LDA has a fixed alpha: set learn_alpha=False")
         model._validate_params()

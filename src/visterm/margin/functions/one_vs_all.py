@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,20 +15,11 @@ from sklearn.utils.metaestimators import available_if
 from visterm.calibration import class_probabilities, fit_temperature
 from visterm.contracts import FROM_2, POSITIVE, UNKNOWN_CLASS, Features, Scores, check_classes, has_class, n_pictures
 from visterm.errors import InputError
-from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, ExpansionEstimator, folds
+from visterm.margin.functions.expansion import ExpansionEstimator, Seed, folds
 from visterm.margin.solver.ascent import Solution
 from visterm.margin.solver.inner_products import InnerProducts
 
 Array = NDArray[Any]
-
-#: The allowed values of the parameters of all these classifiers.
-ONE_VS_ALL_PARAMETERS: dict[str, list[Any]] = {
-    **EXPANSION_PARAMETERS,
-    "C": [POSITIVE],
-    "tol": [POSITIVE],
-    "calibration_folds": [Options(Integral, {0}), FROM_2],  # a single fold would leave no pictures to learn from
-    "random_state": RANDOM_STATE,
-}
 
 #: Learns the coefficients (n_tasks, n_pictures) of functions from some rows of the training pictures.
 Learn = Callable[[InnerProducts, Array], Array]
@@ -53,7 +44,10 @@ class OneVsAll(ClassifierMixin, ExpansionEstimator):
 
     classes_: Array
     temperature_: float
-    calibration_folds: int
+    C: Annotated[Any, POSITIVE]
+    tol: Annotated[float, POSITIVE]
+    calibration_folds: Annotated[int, Options(Integral, {0}), FROM_2]  # one fold would leave no pictures to learn from
+    random_state: Seed
     class_weight: Any = None
     _fitted_constraints: ClassVar[dict[str, str]] = {"classes_": "n_classes", "temperature_": "float >0"}
 

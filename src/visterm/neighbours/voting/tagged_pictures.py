@@ -8,7 +8,6 @@ from scipy import sparse
 
 from visterm.contracts import (
     AnnotatorMixin,
-    Estimator,
     Features,
     Matrix,
     check_feature_mapping,
@@ -17,6 +16,7 @@ from visterm.contracts import (
     n_pictures,
     rows_with_tags,
 )
+from visterm.contracts.estimator import Estimator
 
 
 class TaggedPictures(AnnotatorMixin, Estimator):

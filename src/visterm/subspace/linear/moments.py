@@ -1,6 +1,7 @@
 """Means and covariances of features and tags: all that the linear subspaces need from a collection."""
 
 from copy import deepcopy
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute.parallel import split, sum_shards
-from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, in_single, n_pictures
+from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, declared, in_single, n_pictures
 from visterm.errors import InputError
 
 #: At most this many pictures are centred and multiplied at a time: a block and its product stay in the processor's
@@ -22,6 +23,7 @@ _TAGS = 256
 _SHARD = 2**14
 
 
+@declared
 class Moments(Estimator):
     """Means and scatter matrices of features ``x`` and tags ``y``, in one pass over the pictures.
 
@@ -43,17 +45,14 @@ class Moments(Estimator):
     (True, 3)
     """
 
-    n_pictures_: int
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"covariance": ["boolean"]}
+    _: KW_ONLY
+    covariance: bool = True
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_pictures_": "int >0",
         "x_mean_": "n_features",
         "x_squares_": "n_features",
         "y_mean_": "n_tags",
     }
-
-    def __init__(self, *, covariance: bool = True) -> None:
-        self.covariance = covariance
 
     def fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
         """Go through the pictures once; without ``tags``, only features are used.
@@ -179,7 +178,7 @@ class Moments(Estimator):
             self.yy_ += np.outer(weight * dy, dy)
         self.x_mean_ += dx * (m / (n + m))
         self.y_mean_ += dy * (m / (n + m))
-        self.n_pictures_ = n + m
+        self.n_pictures_ += m
         return self
 
     def _widened(self, n_tags: int) -> "Moments":
