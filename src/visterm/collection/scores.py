@@ -208,6 +208,12 @@ def code_index(opened: Opened, model: Model, keys: Sequence[str]) -> Scored:
     return _current(opened, model, "codes", None, keys, codes)
 
 
+def text_index(opened: Opened, model: Model, keys: Sequence[str]) -> Scored:
+    """What counts of pictures for any text."""
+    columns, codes = model.estimator.n_columns, model.estimator.picture_codes
+    return _current(opened, model, "texts", columns, keys, codes, dtype="float16")
+
+
 def _current(
     opened: Opened,
     model: Model,
