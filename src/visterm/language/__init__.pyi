@@ -4,8 +4,8 @@ from .captions import CaptionTokenizer as CaptionTokenizer
 from .captions import CaptionWords as CaptionWords
 from .families import word_families as word_families
 from .fillers import filler_words as filler_words
+from .forms import base_form as base_form
 from .forms import check_language as check_language
-from .forms import singular as singular
 from .ordinary import is_ordinary as is_ordinary
 from .slips import nearest_name as nearest_name
 from .stop_lists import stop_words as stop_words
@@ -35,6 +35,7 @@ __all__ = [
     "TextEncoder",
     "Thesaurus",
     "WordVectors",
+    "base_form",
     "check_language",
     "compile_vectors",
     "file_key",
@@ -46,7 +47,6 @@ __all__ = [
     "nearest_name",
     "places_of_names",
     "rows_by_word",
-    "singular",
     "stop_words",
     "text_encoder",
     "unaccented",

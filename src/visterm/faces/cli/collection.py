@@ -77,7 +77,7 @@ def add(
     ] = None,
     min_count: Annotated[
         int, typer.Option(help="How many captions must have a word before it becomes a tag.", min=1)
-    ] = 2,
+    ] = 3,
     phrase: Annotated[list[str] | None, typer.Option(help="Words of captions that become one tag; repeatable.")] = None,
     tags: Annotated[
         str | None,

@@ -36,7 +36,7 @@ from visterm.find.rank.bounds import Scan, Surprises
 from visterm.find.rank.pairs import Pairs
 from visterm.find.words.meaning import Interpreter
 from visterm.find.words.query import QueryError, parse
-from visterm.find.words.reading import Note, Reading
+from visterm.find.words.reading import Note, Reading, Understood
 from visterm.index.snapshot import largest
 from visterm.language import WordVectors
 
@@ -73,7 +73,7 @@ class Hits:
     highest probability. ``n_likely`` counts the likely pictures; it is None if not all were counted.
     ``n_less_likely`` pictures more are shown with the unlikely ones. If no picture is likely to match all words, the
     pictures are those that match most words, and all other fields are about all words. ``ignored`` words say nothing
-    about pictures; ``hints`` tell how to write what was probably meant.
+    about pictures; ``hints`` tell how to write what was probably meant. ``understood`` says how each word was read.
     """
 
     notes: list[Note] = field(default_factory=list)
@@ -83,6 +83,7 @@ class Hits:
     n_less_likely: int = 0
     ignored: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
+    understood: list[Understood] = field(default_factory=list)
     rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
     probabilities: Floats = field(default_factory=lambda: np.empty(0, np.float32))
     told: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
@@ -213,6 +214,7 @@ class Searcher:
         if said.asked is None and not said.notes:
             raise QueryError(f"there is no word to search for in {text!r}")
         found.notes, found.ignored, found.hints = said.notes, said.ignored, said.hints
+        found.understood = said.understood
         if said.asked is None or not len(self._evidence):
             return None
         if said.missing and all(excluded for _, excluded in _said(said.asked)):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
+from visterm.documents.wording import counted
 from visterm.find.rank.beliefs import Asked, Every, Leaf, Some, Without
 from visterm.language import Near
 
+How = Literal["name", "form", "written", "spelling", "meaning", "unknown", "ignored"]
 _LISTED = {
     "tag": "has the tag",
     "class": "has the class",
@@ -48,6 +51,32 @@ class Note:
         return f"no picture {kind} {self.word!r}{', so it was ignored' if self.ignored else ''}{known}{alike}"
 
 
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """How a word of a query was understood, and what is known of it.
+
+    It is the ``name`` of a tag or class, or another ``form`` of such ``names``, accent or old name; or it is only
+    ``written`` in captions or names of files. An unknown word was replaced by names that are near in ``spelling`` or
+    ``meaning``, or else it is ``unknown``. An ``ignored`` word says nothing about pictures. People say the word of
+    ``n_pictures``; ``has_model`` is true if a model says something of all others.
+    """
+
+    word: str
+    how: How
+    names: tuple[str, ...] = ()
+    n_pictures: int = 0
+    has_model: bool = False
+    field: str | None = None
+
+    def __str__(self) -> str:
+        word = self.word if self.field is None else f"{self.field}:{self.word}"
+        if self.how in ("unknown", "ignored"):
+            return f"{word} ({self.how})"
+        as_names = "" if self.how in ("name", "written") else f" as {' or '.join(self.names)}"
+        model = "" if self.has_model else ", no model"
+        return f"{word}{as_names} ({counted(self.n_pictures, 'picture')}{model})"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """A part of a query and its weight. ``word`` is what the person typed, if it is a plain word."""
@@ -63,7 +92,7 @@ class Reading:
 
     ``parts`` are the parts that must all hold. ``missing`` has the unknown words that should hold but were left out,
     ``ignored`` the words that say nothing about pictures (of ``fillers``, the words that do not). ``hints`` tell how to
-    write what was probably meant.
+    write what was probably meant. ``understood`` says of each word how it was understood.
     """
 
     asked: Asked | None = None
@@ -73,6 +102,7 @@ class Reading:
     ignored: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     fillers: frozenset[str] = frozenset()
+    understood: list[Understood] = field(default_factory=list)
 
     @property
     def n_looked_up(self) -> int:
