@@ -38,7 +38,7 @@ def cut_off(log_p: NDArray[np.floating[Any]], nothing_below: float) -> float:
 
 
 def drawn_rows(n_pictures: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Random pictures to try a query on, few or many, so that frequent words also sometimes have no relevant picture."""
+    """Some pictures to try a query on, few or many: so frequent words, too, sometimes have no relevant picture."""
     n_asked = round(math.exp(rng.uniform(math.log(min(_FEWEST, n_pictures)), math.log(n_pictures))))
     return np.asarray(rng.choice(n_pictures, n_asked, replace=False))
 

@@ -28,21 +28,24 @@ class Asked(IntEnum):
     FOREIGN = 4
 
 
-#: The coefficients of 1, nearness, what a network sees, and the log-odds of the words, where nothing was measured: of
-#: the pooled held-out queries of flickr1500 (training part) and Corel5K (training pictures).
+#: The coefficients of 1, standardised nearness, nearness, what a network sees, and the log-odds of the words, where
+#: nothing was measured: about those of queries to held-out pictures of flickr1500's training and validation parts.
 USUAL = np.array(
     [
-        [-5.0, 0.60, 0.15, 0.0],
-        [-0.3, 0.10, 0.03, 0.9],
-        [-1.5, 0.50, 0.10, 0.6],
-        [-3.0, 1.20, 0.10, 0.3],
-        [-7.0, 1.60, 0.10, 0.0],
+        [-4.5, 0.60, 0.0, 0.30, 0.0],
+        [-0.3, 0.20, 0.0, 0.10, 0.9],
+        [-3.5, 0.60, 0.0, 0.20, 0.5],
+        [-5.0, 0.80, 3.5, 0.10, 0.1],
+        [-5.5, 0.80, 3.5, 0.10, 0.0],
     ]
 )
 #: From which probability of the best picture on something is found, where nothing was measured.
-USUALLY_FOUND = np.array([0.2, 0.2, 0.2, 0.1, 0.1])
-#: The coefficients stay near the usual ones as if by Gaussian priors of this precision.
-_PRIOR = 10.0
+USUALLY_FOUND = np.array([0.5, 0.2, 0.2, 0.2, 0.2])
+#: And at least this if only the look of pictures says so.
+_BY_LOOK_ALONE = 0.5
+#: The coefficients stay near the usual ones as if by Gaussian priors of these precisions. Few words of captions are
+#: names of classes that a network knows, so that a collection tells little of how far to trust it there.
+_PRIOR = np.array([1.0, 10.0, 10.0, 300.0, 30.0])
 #: Log-odds of words are clipped to this range, either way.
 _SUREST = 9.0
 #: Texts help known words only if they lower the log loss of held-out queries by this share.
@@ -55,8 +58,8 @@ _ENOUGH = 20
 class TextQuery:
     """A query, and what is known of (n_pictures,) held-out pictures.
 
-    ``near`` are their nearness in the space of texts, ``seen`` what a network sees, ``words`` the log-odds that they match
-    the words that a model knows (None: it knows none), and ``relevant`` whether they match.
+    ``near`` is how near they are in the space of texts, ``seen`` what a network sees, ``words`` the log-odds that they
+    match the words that a model knows (None: it knows none), and ``relevant`` whether they match.
     """
 
     kind: Asked
@@ -69,13 +72,15 @@ class TextQuery:
 class TextRelevance(Estimator):
     """Logistic regressions, one for each kind of query, towards what is usual where little was measured.
 
-    ``log P / (1 - P) = c_0 + c_1 z + c_2 s + c_3 w``: z is the nearness of the picture to the text, minus its mean over
-    all pictures and divided by its deviation; s what a network sees; w the log-odds that the picture matches the known
-    words. Only c_0 may be negative, so that more evidence never lowers a probability.
+    ``log P / (1 - P) = c_0 + c_1 z + c_2 n + c_3 s + c_4 w``: n is the nearness of the picture to the text, z the same
+    minus its mean over all pictures and divided by its deviation; s what a network sees; w the log-odds that the
+    picture matches the known words. Only c_0 may be negative, so that more evidence never lowers a probability.
+
+    What is found by its look alone must be likelier than not: the nearest of all pictures is near to any word.
     """
 
     _fitted_constraints: ClassVar[dict[str, str]] = {
-        "coefficients_": "n_kinds 4",
+        "coefficients_": "n_kinds 5",
         "nothing_below_": "n_kinds >=0",
         "helps_known_": "float >=0",
         "n_queries_": "n_kinds int >=0",
@@ -102,7 +107,7 @@ class TextRelevance(Estimator):
         rng = np.random.default_rng(0)
         rows = [drawn_rows(len(each), rng) for each in log_p]
         trials = [(log[few], each.relevant[few]) for log, each, few in zip(log_p, own, rows, strict=True)]
-        self.nothing_below_[kind] = least_found(trials)
+        self.nothing_below_[kind] = max(least_found(trials), _BY_LOOK_ALONE if kind == Asked.UNKNOWN else 0.0)
         if kind == Asked.KNOWN:
             self.helps_known_ = float(_gain(own) >= _HELPS)
 
@@ -114,11 +119,11 @@ class TextRelevance(Estimator):
     def by_look(self, kind: Asked, near: Floats, seen: Floats) -> Floats:
         """The part of the log-odds that needs no word."""
         c = self.coefficients_[kind]
-        return c[0] + c[1] * standardised(near) + c[2] * seen
+        return c[0] + c[1] * standardised(near) + c[2] * near + c[3] * seen
 
     def trust(self, kind: Asked) -> float:
         """How much the log-odds of known words count."""
-        return float(self.coefficients_[kind][3])
+        return float(self.coefficients_[kind][4])
 
 
 def standardised(near: Floats) -> Floats:
@@ -136,16 +141,16 @@ def _fit(queries: Sequence[TextQuery], usual: Floats) -> Floats:
 
     def surprise(c: Floats) -> tuple[float, Floats]:
         odds = A @ c
-        value = float(np.logaddexp(0, odds).sum() - y @ odds + 0.5 * _PRIOR * ((c - usual) ** 2).sum())
+        value = float(np.logaddexp(0, odds).sum() - y @ odds + 0.5 * (_PRIOR * (c - usual) ** 2).sum())
         return value, A.T @ (expit(odds) - y) + _PRIOR * (c - usual)
 
-    bounds = [(None, None), (0, None), (0, None), (0, None)]
+    bounds = [(None, None), *[(0, None)] * (A.shape[1] - 1)]
     return np.asarray(minimize(surprise, usual, jac=True, method="L-BFGS-B", bounds=bounds).x)
 
 
 def _terms(query: TextQuery) -> Floats:
     words = np.zeros(len(query.near)) if query.words is None else np.clip(query.words, -_SUREST, _SUREST)
-    return np.stack([np.ones(len(query.near)), standardised(query.near), query.seen, words], axis=1)
+    return np.stack([np.ones(len(query.near)), standardised(query.near), query.near, query.seen, words], axis=1)
 
 
 def _gain(queries: Sequence[TextQuery]) -> float:

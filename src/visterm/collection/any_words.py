@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from visterm.calibration import Asked, TextRelevance
 from visterm.collection.scores import text_index
 from visterm.collection.text_view import text_view
-from visterm.errors import ModelError
 from visterm.language import text_encoder
 
 if TYPE_CHECKING:
     from visterm.collection.moment import Frame
     from visterm.collection.opened import Opened
-    from visterm.models import Model, ModelInfo
+    from visterm.models import Model
     from visterm.ranking import AnyWords
 
 Floats = NDArray[np.floating[Any]]
@@ -32,16 +31,15 @@ _KEPT = 32
 _NOT_SEEN = -np.inf
 
 
-def newest_info(opened: Opened) -> ModelInfo | None:
+def newest_model(opened: Opened) -> Model | None:
     """What was learned last for the features and the encoder in use; None if nothing was."""
-    view = text_view()
-    infos = [info for info in opened.text_shelf.infos() if info.name == NAME and info.recipe == view.recipe]
-    return infos[-1] if infos else None
+    view, shelf = text_view(), opened.text_shelf
+    infos = [info for info in shelf.infos() if info.name == NAME and info.recipe == view.recipe]
+    return shelf.load(shelf.place(NAME, infos[-1].version)) if infos else None
 
 
-def any_words(opened: Opened, info: ModelInfo, frame: Frame) -> tuple[AnyText, str | None]:
+def any_words(opened: Opened, model: Model, frame: Frame) -> tuple[AnyText, str | None]:
     """What counts of every picture for any text; and why some pictures are left out for the moment."""
-    model = opened.text_shelf.load(opened.text_shelf.place(info.name, info.version))
     scored = text_index(opened, model, frame.keys)
     slots = scored.snapshot.find(frame.keys)
     rows = np.flatnonzero(slots >= 0)
@@ -98,9 +96,3 @@ class AnyText:
 def vectors_of(texts: Sequence[str]) -> Floats:
     """The vectors of any texts."""
     return text_encoder(text_view().encoder).encode(list(texts))
-
-
-def require_usable(model: Model) -> None:
-    """Refuse a model that is no model of texts."""
-    if not hasattr(model.estimator, "score") or not hasattr(model.relevance, "by_look"):
-        raise ModelError(f"{model.info.reference} is no model of texts: remove it", model.info.reference)

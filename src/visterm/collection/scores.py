@@ -46,7 +46,7 @@ _TIE = 1e-9
 #: What costs less processor time than this is read again at once; else after this many times its cost.
 _CHEAP, _SHARE = 0.1, 30.0
 #: What an index may hold.
-_KINDS = ("words", "pairs", "classes")
+_KINDS = ("words", "pairs", "classes", "texts")
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class Findings(PictureDocument):
     learned. ``unknown`` words were left out. ``ignored`` words say nothing about pictures. ``taken_as`` maps a word to
     the word searched for instead, and ``near_in_meaning`` says how near they are in meaning. ``start`` pictures of the
     list came before these. ``understood`` says of each word what it was understood as, and whether a model knows it.
+    ``guessed`` is true if no picture counts as found, and those listed look most like what is asked for.
     """
 
     query: str
@@ -62,6 +63,7 @@ class Findings(PictureDocument):
     ages: list[Age]
     start: int = 0
     understood: list[Understood] = field(default_factory=list)
+    guessed: bool = False
 
     def captions(self) -> Iterator[tuple[str, str]]:
         """Who says that each picture matches, or how likely it does."""
@@ -121,7 +123,7 @@ def findings(query: str, model: Model | None, ready: Ready, hits: Hits, kept: np
         query=query,
         model=None if model is None else model.info.reference,
         notes=[*notes, *_notes_about(model, query, classified=ready.classified)],
-        unknown=[note.word for note in hits.notes if note.meant is None],
+        unknown=[note.word for note in hits.notes if note.meant is None and not note.by_look],
         ignored=hits.ignored,
         taken_as={note.word: note.meant for note in hits.notes if note.meant is not None},
         near_in_meaning={
@@ -138,6 +140,7 @@ def findings(query: str, model: Model | None, ready: Ready, hits: Hits, kept: np
         missing=sorted({word for words in missing for word in words}),
         ages=ready.ages,
         understood=hits.understood,
+        guessed=hits.guessed,
     )
 
 

@@ -15,7 +15,7 @@ from scipy.special import logit
 
 from visterm.calibration import DEPENDENCE, Asked, TextQuery, TextRelevance, together
 from visterm.catalogue.parts import is_test
-from visterm.collection.any_words import NAME, TASK, newest_info
+from visterm.collection.any_words import NAME, TASK, newest_model
 from visterm.collection.features import described, ready_recipe, stored_features
 from visterm.collection.scores import word_index
 from visterm.collection.text_view import text_view
@@ -56,7 +56,7 @@ class _Pictures:
     words: list[frozenset[str]]
 
 
-def learn_any_words(holdings: Holdings) -> ModelInfo:
+def learn_any_words(holdings: Holdings) -> Model:
     """Learn from all that people said of pictures, measure it, and keep it; missing features are computed."""
     started = time.perf_counter()
     collection = holdings.collection()
@@ -93,9 +93,9 @@ def learn_any_words(holdings: Holdings) -> ModelInfo:
     return _kept(holdings, Model.of(info, model, recipe, relevance))
 
 
-def ready_any_words(holdings: Holdings) -> ModelInfo | None:
+def ready_any_words(holdings: Holdings) -> Model | None:
     """What was learned last, or else learned now, unless describing the pictures would take too long."""
-    known = newest_info(holdings)
+    known = newest_model(holdings)
     if known is not None:
         return known
     keys = holdings.collection().frame.keys
@@ -109,17 +109,18 @@ def ready_any_words(holdings: Holdings) -> ModelInfo | None:
         return None
 
 
-def _kept(holdings: Holdings, model: Model) -> ModelInfo:
+def _kept(holdings: Holdings, model: Model) -> Model:
     """The model as the newest version; earlier ones, which nobody needs, are removed."""
     shelf = holdings.text_shelf
     with shelf.adding(NAME) as version:
         info = replace(model.info, version=version, sequence=version)
-        save_model(Model.of(info, model.estimator, model.recipe, model.relevance), shelf.place(NAME, version))
-        for older in shelf.place(NAME, version).parent.iterdir():
+        place = shelf.place(NAME, version)
+        save_model(Model.of(info, model.estimator, model.recipe, model.relevance), place)
+        for older in place.parent.iterdir():
             if older.name.isdigit() and int(older.name) < version:
                 with suppress(OSError):
                     shutil.rmtree(older)
-    return info
+    return shelf.load(place)
 
 
 def _chosen(collection: Collection, places: NDArray[np.intp]) -> _Pictures:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 
 from visterm.collection.evidence import Evidence, Rows, no_rows
-from visterm.find.rank.beliefs import Beliefs, Leaf, in_either
+from visterm.find.rank.beliefs import Beliefs, Leaf
 from visterm.find.rank.omission import Doubts
+from visterm.find.rank.row_sets import in_either
 from visterm.find.words.names import HIDDEN, Names
 from visterm.language import folded
 

@@ -10,18 +10,21 @@ from math import comb
 
 import numpy as np
 
+from visterm.calibration import Asked as Kind
+from visterm.collection.any_words import AnyText
 from visterm.collection.evidence import Evidence
 from visterm.errors import InputError
-from visterm.find.rank.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without, in_either
+from visterm.find.rank.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
 from visterm.find.rank.pairs import Pairs
+from visterm.find.rank.row_sets import in_either
+from visterm.find.words.by_look import ByLook
 from visterm.find.words.leaves import Leaves
 from visterm.find.words.names import Names
+from visterm.find.words.nearby import Nearby
 from visterm.find.words.query import UNTAGGED, AllOf, AnyOf, Node, Not, Term
 from visterm.find.words.reading import How, Note, Part, Reading, Understood, distinct
 from visterm.language import (
     Near,
-    Speller,
-    Thesaurus,
     WordVectors,
     filler_words,
     is_ordinary,
@@ -66,11 +69,10 @@ class Interpreter:
         vectors: WordVectors | None = None,
         pairs: Pairs | None = None,
         aliases: Mapping[str, Mapping[str, str]] | None = None,
+        texts: AnyText | None = None,
     ) -> None:
         self._evidence = evidence
         self._pairs = pairs
-        self._vectors = vectors
-        self._thesauri: dict[str | None, Thesaurus] = {}
         self._like = like
         known = {
             "tag": {*evidence.tag_keys, *(tag_beliefs.words if tag_beliefs else ())},
@@ -81,6 +83,8 @@ class Interpreter:
         self._leaves = Leaves(evidence, self._names, {"tag": tag_beliefs, "class": class_beliefs})
         self._stop_words = stop_words(evidence.language)
         self._fillers = filler_words(evidence.language)
+        self._nearby = Nearby(evidence, self._names, vectors)
+        self._look = None if texts is None else ByLook(texts, self._names)
 
     def read(self, tree: Node) -> Reading:
         """What is asked for, with notes on words that were replaced or left out.
@@ -118,10 +122,34 @@ class Interpreter:
             said.asked = self._joined(Every, said.parts)
         else:
             said.asked = self._node(tree, said, needed=True)
+            word = tree.text if isinstance(tree, Term) and tree.field is None else None
+            said.parts = [] if said.asked is None else [Part(said.asked, 1.0, word)]
+        if self._look is not None and not isinstance(tree, Not | AnyOf):
+            self._fuse(tree.parts if isinstance(tree, AllOf) else (tree,), said, self._look)
         said.notes, said.hints = list(dict.fromkeys(said.notes)), list(dict.fromkeys(said.hints))
         said.understood = list(dict.fromkeys(said.understood))
         said.missing, said.ignored = list(dict.fromkeys(said.missing)), list(dict.fromkeys(said.ignored))
         return said
+
+    def _fuse(self, nodes: Sequence[Node], said: Reading, look: ByLook) -> None:
+        """Let the look of pictures decide, too, where it says more than the words that models know."""
+        ignored = {word.casefold() for word in said.ignored}
+        terms = [node for node in nodes if isinstance(node, Term) and node.field is None]
+        terms = [term for term in terms if term.text.casefold() not in ignored]
+        words = [part for part in said.parts if part.word is not None]
+        others = [part for part in said.parts if part.word is None]
+        if not (words or said.missing) or any(part.asked is self._untagged for part in said.parts if not words):
+            return
+        kind = look.kind(terms, words, len(said.missing))
+        if not look.helps(kind):
+            return
+        known = [part for part in words if not isinstance(part.asked, Leaf) or part.asked.is_judged]
+        told = [part.asked for part in words if isinstance(part.asked, Leaf) and not part.asked.is_judged]
+        text = " ".join(term.text for term in terms)
+        fused = look.fused(kind, text, self._joined(Every, known), told, complete=not said.missing)
+        said.asked = self._joined(Every, [Part(fused, 1.0), *others])
+        said.by_look, said.nothing_below = kind != Kind.KNOWN, look.nothing_below(kind)
+        said.missing.clear()
 
     def _node(self, node: Node, said: Reading, *, needed: bool = False) -> Asked | None:
         """What a node asks for; ``needed`` if every picture should match it."""
@@ -261,10 +289,14 @@ class Interpreter:
         """
         alike: list[str] = []
         if term.field != "filename" and said.n_looked_up < MAX_CORRECTED:
-            alike = self._spelled_alike(term.field, name)
+            alike = self._nearby.spelled(term.field, name)
+            alike = [word for word in alike if self._leaves.of(term.field, word) is not None]
             misspelt = bool(alike) and not is_ordinary(name, self._evidence.language)
-            known = self._vectors is not None and name in self._vectors
-            found = self._by_meaning(term, name, said) if known or not misspelt else None
+            found = None
+            if self._nearby.has_vector(name) or not misspelt:
+                found = self._by_meaning(term, self._nearby.in_meaning(term.field, name), said)
+            if found is None and self._look is not None and term.field is None:
+                found = self._by_meaning(term, self._look.same(term.text, alike[:1] if misspelt else []), said)
             if found is None and misspelt:
                 said.notes.append(Note(term.text, alike[0], tuple(alike[1:]), field=term.field))
                 found = leaf = self._leaves.of(term.field, alike[0])
@@ -273,6 +305,12 @@ class Interpreter:
                     said.understood.append(how)
             if found is not None:
                 return found
+        if self._look is not None and term.field is None and needed:
+            near = tuple(self._look.nearest(term.text))
+            said.notes.append(Note(term.text, near=near, alike=tuple(alike), by_look=True))
+            said.missing.append(term.text)
+            said.understood.append(Understood(term.text, "look", tuple(each.name for each in near)))
+            return None
         if term.field is None:
             said.notes.append(Note(term.text, ignored=True, alike=tuple(alike)))
             if needed:
@@ -281,11 +319,9 @@ class Interpreter:
             return None
         return self._nothing(term, said, alike)
 
-    def _spelled_alike(self, field: str | None, name: str) -> list[str]:
-        return [word for word in self._speller(field).nearest(name) if self._leaves.of(field, word) is not None]
-
-    def _by_meaning(self, term: Term, name: str, said: Reading) -> Asked | None:
-        found = [(word, self._leaves.of(term.field, word.name)) for word in self._near_in_meaning(term.field, name)]
+    def _by_meaning(self, term: Term, words: Sequence[Near], said: Reading) -> Asked | None:
+        """The known words that mean about the same as an unknown one."""
+        found = [(word, self._leaves.of(term.field, word.name)) for word in words]
         pairs = [(word, leaf) for word, leaf in found if leaf is not None]
         if not pairs:
             return None
@@ -312,32 +348,6 @@ class Interpreter:
     def _untagged(self) -> Leaf:
         rows = np.flatnonzero(~self._evidence.is_tagged)
         return Leaf(UNTAGGED, len(self._evidence), {"no tags": rows}, closed=True)
-
-    def _near_in_meaning(self, field: str | None, name: str) -> list[Near]:
-        """The known words of ``field`` that are nearest in meaning; none if no word vectors are installed."""
-        if self._vectors is None:
-            return []
-        if field not in self._thesauri:
-            self._thesauri[field] = Thesaurus(self._vectors, self._counts_of(field), self._evidence.language)
-        return self._thesauri[field].nearest(name)
-
-    def _speller(self, field: str | None) -> Speller:
-        return Speller(self._counts_of(field)) if field in self._names else self._all_speller
-
-    def _counts_of(self, field: str | None) -> dict[str, int]:
-        """The known words of ``field`` (None: of any field), with the number of pictures of each."""
-        if field in self._names:
-            return {name: self._counts.get(name, 0) for name in self._names.of(field)}
-        said = {word: count for word, count in self._counts.items() if word not in self._stop_words}
-        return said | {name: self._counts.get(name, 0) for name in self._names.of("tag") | self._names.of("class")}
-
-    @cached_property
-    def _counts(self) -> dict[str, int]:
-        return dict(self._evidence.counts())
-
-    @cached_property
-    def _all_speller(self) -> Speller:
-        return Speller(self._counts_of(None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from visterm.documents.wording import counted
-from visterm.find.rank.beliefs import Asked, Every, Leaf, Some, Without
+from visterm.find.rank.beliefs import Asked, Every, Fused, Leaf, Some, Without
 from visterm.language import Near
 
-How = Literal["name", "form", "written", "spelling", "meaning", "unknown", "ignored"]
+How = Literal["name", "form", "written", "spelling", "meaning", "look", "unknown", "ignored"]
 _LISTED = {
     "tag": "has the tag",
     "class": "has the class",
@@ -25,8 +25,9 @@ class Note:
 
     If a known word was searched for instead, ``meant`` is that word and ``others`` are further candidates. If it was
     found by meaning rather than by spelling, ``near`` holds the words with their similarities. An unknown plain word is
-    ``ignored``; if it is an ordinary word, ``alike`` lists known words that are spelled nearly the same. An unknown
-    value of a field matches no picture; ``others`` then lists some known values.
+    ``ignored``, or judged ``by_look`` of the pictures, and ``near`` has the nearest known words; if it is an ordinary
+    word, ``alike`` lists known words that are spelled nearly the same. An unknown value of a field matches no picture;
+    ``others`` then lists some known values.
     """
 
     word: str
@@ -36,9 +37,13 @@ class Note:
     field: str | None = None
     near: tuple[Near, ...] = ()
     alike: tuple[str, ...] = ()
+    by_look: bool = False
 
     def __str__(self) -> str:
         kind = _LISTED.get(self.field or "", "has the word")
+        if self.by_look:
+            words = " or ".join(repr(near.name) for near in self.near)
+            return f"no picture {kind} {self.word!r}: judged by look{f'; the nearest known: {words}' if words else ''}"
         if self.near:
             found = " or ".join(f"{near.name!r} ({near.likeness:.2f})" for near in self.near)
             close = "which is" if len(self.near) == 1 else "which are"
@@ -57,7 +62,8 @@ class Understood:
 
     It is the ``name`` of a tag or class, or another ``form`` of such ``names``, accent or old name; or it is only
     ``written`` in captions or names of files. An unknown word was replaced by names that are near in ``spelling`` or
-    ``meaning``, or else it is ``unknown``. An ``ignored`` word says nothing about pictures. People say the word of
+    ``meaning``; or pictures are judged by their ``look``, and ``names`` are the nearest known words; or else it is
+    ``unknown``. An ``ignored`` word says nothing about pictures. People say the word of
     ``n_pictures``; ``has_model`` is true if a model says something of all others.
     """
 
@@ -72,6 +78,9 @@ class Understood:
         word = self.word if self.field is None else f"{self.field}:{self.word}"
         if self.how in ("unknown", "ignored"):
             return f"{word} ({self.how})"
+        if self.how == "look":
+            near = f", like {' or '.join(self.names)}" if self.names else ""
+            return f"{word} (by look{near})"
         as_names = "" if self.how in ("name", "written") else f" as {' or '.join(self.names)}"
         model = "" if self.has_model else ", no model"
         return f"{word}{as_names} ({counted(self.n_pictures, 'picture')}{model})"
@@ -92,7 +101,9 @@ class Reading:
 
     ``parts`` are the parts that must all hold. ``missing`` has the unknown words that should hold but were left out,
     ``ignored`` the words that say nothing about pictures (of ``fillers``, the words that do not). ``hints`` tell how to
-    write what was probably meant. ``understood`` says of each word how it was understood.
+    write what was probably meant. ``understood`` says of each word how it was understood. ``by_look`` says that the
+    look of pictures decides, not only the words: if no picture is likely, the likeliest are shown as guesses; something
+    is found from the probability ``nothing_below`` on (None: the usual one).
     """
 
     asked: Asked | None = None
@@ -103,6 +114,8 @@ class Reading:
     hints: list[str] = field(default_factory=list)
     fillers: frozenset[str] = frozenset()
     understood: list[Understood] = field(default_factory=list)
+    by_look: bool = False
+    nothing_below: float | None = None
 
     @property
     def n_looked_up(self) -> int:
@@ -128,5 +141,7 @@ def _meaning(asked: Asked) -> object:
             return asked
         case Without():
             return ("without", _meaning(asked.part))
+        case Fused():
+            return asked
         case Every() | Some():
             return (type(asked), tuple(map(_meaning, asked.parts)), asked.weights)
