@@ -40,7 +40,8 @@ class Findings(PictureDocument):
     ``measured`` says whether the model's probabilities were learned on held-out pictures, and ``ages`` when the models
     learned. ``unknown`` words were left out. ``ignored`` words say nothing about pictures. ``taken_as`` maps a word to
     the word searched for instead, and ``near_in_meaning`` says how near they are in meaning. ``start`` pictures of the
-    list came before these. ``understood`` says of each word what it was understood as, and whether a model knows it.
+    list came before these. ``understood`` says of each word what it was understood as, and whether a model knows it;
+    ``read_as`` says the same in words. Words with ``no_model`` find only what people described with them.
     """
 
     query: str
@@ -62,6 +63,8 @@ class Findings(PictureDocument):
     ages: list[Age]
     start: int = 0
     understood: list[Understood] = field(default_factory=list)
+    read_as: str = ""
+    no_model: list[str] = field(default_factory=list)
 
     def captions(self) -> Iterator[tuple[str, str]]:
         """Who says that each picture matches, or how likely it does."""
@@ -138,6 +141,10 @@ def findings(query: str, model: Model | None, ready: Ready, hits: Hits, kept: np
         missing=sorted({word for words in missing for word in words}),
         ages=ready.ages,
         understood=hits.understood,
+        read_as=", ".join(
+            word.in_words(searched=model is not None) for word in hits.understood if word.how != "ignored"
+        ),
+        no_model=[word.word for word in hits.understood if word.lacks_model],
     )
 
 

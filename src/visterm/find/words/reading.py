@@ -68,12 +68,24 @@ class Understood:
     has_model: bool = False
     field: str | None = None
 
-    def __str__(self) -> str:
+    @property
+    def lacks_model(self) -> bool:
+        """Whether people used the word, but no model knows it."""
+        return self.how != "ignored" and self.field in (None, "tag", "class") and not self.has_model
+
+    def in_words(self, *, searched: bool) -> str:
+        """The same in words; without a model that ``searched``, it is no news that none knows the word.
+
+        >>> Understood("ran", "form", ("run",), 166, has_model=True).in_words(searched=True)
+        'ran as run (166 pictures)'
+        >>> Understood("yacht", "written", (), 1).in_words(searched=True)
+        'yacht (1 picture, no model)'
+        """
         word = self.word if self.field is None else f"{self.field}:{self.word}"
-        if self.how in ("unknown", "ignored"):
-            return f"{word} ({self.how})"
+        if self.how == "unknown":
+            return f"{word} (unknown)"
         as_names = "" if self.how in ("name", "written") else f" as {' or '.join(self.names)}"
-        model = "" if self.has_model else ", no model"
+        model = ", no model" if searched and self.lacks_model else ""
         return f"{word}{as_names} ({counted(self.n_pictures, 'picture')}{model})"
 
 
