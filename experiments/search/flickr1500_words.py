@@ -48,7 +48,8 @@ _EMPTY = """
     inside into it its itself just like look lot make many may more most much near next no nor not of off on once one
     only onto or other out outside over own past she should so some somebody someone something such take than that the
     their them themselves then there these they thing this those through to together toward towards under up upon use
-    very via we what when where which while whilst who whose will with within without would you your
+    very via we what when where which while whilst who whose will with within without would you your photo photograph
+    picture image show see find
 """
 EMPTY = frozenset(_EMPTY.split())
 #: Where simplemma is wrong, or splits forms of one word.

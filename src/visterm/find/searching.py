@@ -42,6 +42,8 @@ class Findings(PictureDocument):
     the word searched for instead, and ``near_in_meaning`` says how near they are in meaning. ``start`` pictures of the
     list came before these. ``understood`` says of each word what it was understood as, and whether a model knows it.
     ``guessed`` is true if no picture counts as found, and those listed look most like what is asked for.
+    list came before these. ``understood`` says of each word what it was understood as, and whether a model knows it;
+    ``read_as`` says the same in words. Words with ``no_model`` find only what people described with them.
     """
 
     query: str
@@ -64,6 +66,8 @@ class Findings(PictureDocument):
     start: int = 0
     understood: list[Understood] = field(default_factory=list)
     guessed: bool = False
+    read_as: str = ""
+    no_model: list[str] = field(default_factory=list)
 
     def captions(self) -> Iterator[tuple[str, str]]:
         """Who says that each picture matches, or how likely it does."""
@@ -141,6 +145,10 @@ def findings(query: str, model: Model | None, ready: Ready, hits: Hits, kept: np
         ages=ready.ages,
         understood=hits.understood,
         guessed=hits.guessed,
+        read_as=", ".join(
+            word.in_words(searched=model is not None) for word in hits.understood if word.how != "ignored"
+        ),
+        no_model=[word.word for word in hits.understood if word.lacks_model],
     )
 
 

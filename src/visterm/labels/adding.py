@@ -50,6 +50,8 @@ class Addition(Document):
     ``caption_words`` words and phrases became tags and gave ``caption_tags`` labels; ``other_words`` can only be
     searched. ``other_formats`` counts picture files that Visterm cannot read, by their ending, such as ``.heic``.
     ``notes`` are remarks about labels that were read. ``tables`` may hold labels, but have never been read.
+    ``stray_keywords`` (with their number of pictures) are inside the files of one or two pictures of a collection whose
+    tags come from elsewhere: search finds them, but no model learns them until a person says what they are.
     """
 
     dry_run: bool
@@ -62,6 +64,7 @@ class Addition(Document):
     other_formats: dict[str, int] = field(default_factory=dict)
     notes: list[Skipped] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
+    stray_keywords: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,7 @@ def _add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Ad
         other_formats=dict(report.other_formats.most_common()),
         notes=[note for reading in readings for note in reading.notes],
         tables=_unread_tables(holdings, folders, places, readings) if options.look_for_labels else [],
+        stray_keywords=holdings.catalogue.stray_keywords(),
     )
 
 

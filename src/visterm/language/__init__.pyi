@@ -6,6 +6,7 @@ from .families import word_families as word_families
 from .fillers import filler_words as filler_words
 from .forms import base_form as base_form
 from .forms import check_language as check_language
+from .function_words import function_words_of as function_words_of
 from .ordinary import is_ordinary as is_ordinary
 from .slips import nearest_name as nearest_name
 from .stop_lists import stop_words as stop_words
@@ -41,6 +42,7 @@ __all__ = [
     "file_key",
     "filler_words",
     "folded",
+    "function_words_of",
     "is_ordinary",
     "lookup_forms",
     "name_key",

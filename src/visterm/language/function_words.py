@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 
+from visterm.language.fillers import filler_words
 from visterm.language.stop_lists import LISTED, stop_words
 
 #: A language counts if this share of the lines are more likely in it than in the others.
@@ -37,7 +39,22 @@ def function_words(lines: Sequence[Sequence[str]], language: str = "en") -> Call
     if not stop_words(language) and not written:
         frequent = _frequent(lines)
         return lambda _: frequent
-    return lambda line: stop_words(_language(line, written, language))
+    return lambda line: _empty(_language(line, written, language))
+
+
+@cache
+def _empty(language: str) -> frozenset[str]:
+    """What says nothing of a picture; with the words by which people ask for pictures: a caption shows its picture."""
+    return stop_words(language) | filler_words(language)
+
+
+def function_words_of(words: Sequence[str], language: str) -> frozenset[str]:
+    """The function words of a few words that belong together, such as a query; it may be in another language.
+
+    >>> sorted({"ein", "hund", "im", "schnee"} & function_words_of(["ein", "hund", "im", "schnee"], "en"))
+    ['ein', 'im']
+    """
+    return stop_words(_language(words, LISTED, language))
 
 
 def _language(line: Sequence[str], languages: Sequence[str], usual: str) -> str:

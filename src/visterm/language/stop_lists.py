@@ -72,7 +72,7 @@ _STOP_WORDS = {
         hen het hetzelfde hier hierop hij hoe hun ieder iedereen iemand iets ik in indien inmiddels is ja je jezelf
         jij jouw jullie kan kon konden kunnen langs maar mag me meer men met mezelf mij mijn moet moeten na naar
         naast nadat niet niets noch nog nooit nu of ofschoon ofwel om omdat omheen onder ons onze ooit ook op opdat
-        over reeds rond samen sinds te tegen ten ter tijdens toch toen tot totdat tussen u uit uw uwe van vanaf
+        over reeds rond samen sinds te tegen ten ter terwijl tijdens toch toen tot totdat tussen u uit uw uwe van vanaf
         vanuit veel via voor vooral waar waarbij waarin waarop waarvan wanneer waren was wat we wel werd werden wie
         wij wil willen worden wordt zal ze zelf zich zij zijn zo zodat zonder zou zouden zowel zulke zullen
     """,

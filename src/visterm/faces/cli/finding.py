@@ -237,6 +237,8 @@ def _print_drawing(done: find.Drawing) -> None:
 def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> None:
     for note in findings.notes:
         say(note, style="yellow")
+    if findings.read_as:
+        say(f"understood: {findings.read_as}", style=_FAINT)
     if findings.ignored:
         say(f"ignored words that say nothing about pictures: {', '.join(findings.ignored)}", style=_FAINT)
     told = [found for found in findings.found if found.told]

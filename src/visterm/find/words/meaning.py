@@ -21,12 +21,13 @@ from visterm.find.words.by_look import ByLook
 from visterm.find.words.leaves import Leaves
 from visterm.find.words.names import Names
 from visterm.find.words.nearby import Nearby
-from visterm.find.words.query import UNTAGGED, AllOf, AnyOf, Node, Not, Term
+from visterm.find.words.query import UNTAGGED, AllOf, AnyOf, Node, Not, Term, terms
 from visterm.find.words.reading import How, Note, Part, Reading, Understood, distinct
 from visterm.language import (
     Near,
     WordVectors,
     filler_words,
+    function_words_of,
     is_ordinary,
     name_key,
     stop_words,
@@ -116,7 +117,8 @@ class Interpreter:
     # The tree
 
     def _read(self, tree: Node, fillers: frozenset[str]) -> Reading:
-        said = Reading(fillers=fillers)
+        plain = [word_key(term.text) for term in terms(tree) if term.field is None]
+        said = Reading(fillers=fillers, silent=self._stop_words | function_words_of(plain, self._evidence.language))
         if isinstance(tree, AllOf):
             said.parts = self._parts(self._with_phrases(tree.parts), said, needed=True)
             said.asked = self._joined(Every, said.parts)
@@ -274,7 +276,7 @@ class Interpreter:
             said.ignored.append(term.text)
             said.understood.append(Understood(term.text, "ignored"))
             return True
-        if any(word not in self._stop_words for word in name.split()):
+        if any(word not in said.silent for word in name.split()):
             return False
         if name in _OPERATORS:
             said.hints.append(f"{term.text!r} was ignored: {_OPERATORS[name]}")

@@ -74,15 +74,27 @@ class Understood:
     has_model: bool = False
     field: str | None = None
 
-    def __str__(self) -> str:
+    @property
+    def lacks_model(self) -> bool:
+        """Whether people used the word, but no model knows it."""
+        return self.how not in ("ignored", "look") and self.field in (None, "tag", "class") and not self.has_model
+
+    def in_words(self, *, searched: bool) -> str:
+        """The same in words; without a model that ``searched``, it is no news that none knows the word.
+
+        >>> Understood("ran", "form", ("run",), 166, has_model=True).in_words(searched=True)
+        'ran as run (166 pictures)'
+        >>> Understood("yacht", "written", (), 1).in_words(searched=True)
+        'yacht (1 picture, no model)'
+        """
         word = self.word if self.field is None else f"{self.field}:{self.word}"
-        if self.how in ("unknown", "ignored"):
-            return f"{word} ({self.how})"
+        if self.how == "unknown":
+            return f"{word} (unknown)"
         if self.how == "look":
             near = f", like {' or '.join(self.names)}" if self.names else ""
             return f"{word} (by look{near})"
         as_names = "" if self.how in ("name", "written") else f" as {' or '.join(self.names)}"
-        model = "" if self.has_model else ", no model"
+        model = ", no model" if searched and self.lacks_model else ""
         return f"{word}{as_names} ({counted(self.n_pictures, 'picture')}{model})"
 
 
@@ -100,8 +112,8 @@ class Reading:
     """What is ``asked`` for (None if no word is known), and what is to be said about it.
 
     ``parts`` are the parts that must all hold. ``missing`` has the unknown words that should hold but were left out,
-    ``ignored`` the words that say nothing about pictures (of ``fillers``, the words that do not). ``hints`` tell how to
-    write what was probably meant. ``understood`` says of each word how it was understood. ``by_look`` says that the
+    ``ignored`` the words that say nothing about pictures (of ``fillers``, the words that do not; ``silent`` words are
+    ignored without a word). ``hints`` tell how to write what was probably meant. ``understood`` says of each word how it was understood. ``by_look`` says that the
     look of pictures decides, not only the words: if no picture is likely, the likeliest are shown as guesses; something
     is found from the probability ``nothing_below`` on (None: the usual one).
     """
@@ -113,6 +125,7 @@ class Reading:
     ignored: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     fillers: frozenset[str] = frozenset()
+    silent: frozenset[str] = frozenset()
     understood: list[Understood] = field(default_factory=list)
     by_look: bool = False
     nothing_below: float | None = None
