@@ -40,9 +40,8 @@ class Findings(PictureDocument):
     ``measured`` says whether the model's probabilities were learned on held-out pictures, and ``ages`` when the models
     learned. ``unknown`` words were left out. ``ignored`` words say nothing about pictures. ``taken_as`` maps a word to
     the word searched for instead, and ``near_in_meaning`` says how near they are in meaning. ``start`` pictures of the
-    list came before these. ``understood`` says of each word what it was understood as, and whether a model knows it.
-    ``guessed`` is true if no picture counts as found, and those listed look most like what is asked for.
-    list came before these. ``understood`` says of each word what it was understood as, and whether a model knows it;
+    list came before these. ``guessed`` is true if no picture counts as found, and those listed look most like what is
+    asked for. ``understood`` says of each word what it was understood as, and whether a model knows it;
     ``read_as`` says the same in words. Words with ``no_model`` find only what people described with them.
     """
 

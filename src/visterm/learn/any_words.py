@@ -40,11 +40,28 @@ _HELD_OUT, _MAX_HELD_OUT = 0.25, 1000
 _ENOUGH = 10
 #: Queries of each kind.
 _MAX_QUERIES = 300
+#: A picture is found easily if it is among so many.
+_FIRST = 10
 _MAX_WORDS = 3
 #: A text of this many words is a sentence.
 _SENTENCE = 4
 #: Pictures whose features are missing are described on demand if that takes at most so many seconds.
 PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class AnyWordsLearned:
+    """What search by any words learned from: ``texts`` of ``pictures``.
+
+    ``found`` is the share of ``asked`` held-out sentences whose picture is among the first ten of ``among`` pictures;
+    None if there are too few sentences to tell.
+    """
+
+    pictures: int
+    texts: int
+    found: float | None
+    asked: int
+    among: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +87,8 @@ def learn_any_words(holdings: Holdings) -> Model:
         pictures = _chosen(collection, np.asarray(places))
         X = stored_features(holdings, recipe, [keys[place] for place in pictures.rows])
         said = _said(pictures, view.encoder)
-        relevance = TextRelevance().fit(list(_queries(holdings, collection, pictures, X, said)))
+        queries = list(_queries(holdings, collection, pictures, X, said))
+        relevance = TextRelevance().fit(queries)
         model = AnyWords(view.encoder, is_pair=view.is_pair).fit(X, said, _names(collection))
     info = ModelInfo(
         name=NAME,
@@ -84,13 +102,24 @@ def learn_any_words(holdings: Holdings) -> Model:
         recipe=recipe.name,
         recipe_hash=recipe.hash,
         training={
-            "pictures": len(keys),
-            "pictures_with_texts": int((said.counts > 0).sum()),
+            "pictures": int((said.counts > 0).sum()),
+            "texts": len(said.of),
+            **_found(queries),
             "queries": {kind.name.lower(): int(n) for kind, n in zip(Asked, relevance.n_queries_, strict=True)},
             "took": round(time.perf_counter() - started, 1),
         },
     )
     return _kept(holdings, Model.of(info, model, recipe, relevance))
+
+
+def any_words_learned(holdings: Holdings) -> AnyWordsLearned | None:
+    """Learn anew, and say what; None, with a note, where pictures and texts cannot be compared."""
+    try:
+        known = learn_any_words(holdings).info.training
+    except InputError as error:  # such as no network installed
+        progress.note(f"search knows only the words that people use: {error}")
+        return None
+    return AnyWordsLearned(**{name: known[name] for name in ("pictures", "texts", "found", "asked", "among")})
 
 
 def ready_any_words(holdings: Holdings) -> Model | None:
@@ -197,6 +226,15 @@ def _queries(
         told = [known[word] for word in sorted(words) if word in known] if kind != Asked.FOREIGN else []
         log_odds = logit(np.exp(together(told, DEPENDENCE))) if told else None
         yield TextQuery(kind, near, seen, log_odds, relevant)
+
+
+def _found(queries: Sequence[TextQuery]) -> dict[str, Any]:
+    """How often a picture that matches a sentence is among the ten nearest."""
+    asked = [query for query in queries if query.kind == Asked.FOREIGN]
+    if len(asked) < _ENOUGH:
+        return {"found": None, "asked": len(asked), "among": 0}
+    first = [query.relevant[np.argsort(-query.near, kind="stable")[:_FIRST]].any() for query in asked]
+    return {"found": round(float(np.mean(first)), 3), "asked": len(asked), "among": len(asked[0].near)}
 
 
 def _known_words(holdings: Holdings, collection: Collection, places: Sequence[int]) -> dict[str, Array]:

@@ -200,7 +200,9 @@ class Searcher:
         texts: AnyText | None = None,
     ) -> None:
         self._evidence = evidence
-        self._interpreter = Interpreter(evidence, tag_beliefs, class_beliefs, like, vectors, pairs, aliases, texts)
+        self._interpreter = Interpreter(
+            evidence, tag_beliefs, class_beliefs, like=like, vectors=vectors, pairs=pairs, aliases=aliases, texts=texts
+        )
         self._surprises = Surprises()
         self._dependence, self._nothing_below = dependence, nothing_below
 

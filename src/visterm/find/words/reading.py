@@ -113,9 +113,9 @@ class Reading:
 
     ``parts`` are the parts that must all hold. ``missing`` has the unknown words that should hold but were left out,
     ``ignored`` the words that say nothing about pictures (of ``fillers``, the words that do not; ``silent`` words are
-    ignored without a word). ``hints`` tell how to write what was probably meant. ``understood`` says of each word how it was understood. ``by_look`` says that the
-    look of pictures decides, not only the words: if no picture is likely, the likeliest are shown as guesses; something
-    is found from the probability ``nothing_below`` on (None: the usual one).
+    ignored without a word). ``hints`` tell how to write what was probably meant. ``understood`` says how each word was
+    understood. ``by_look`` says that the look of pictures decides, not only the words: if no picture is likely, the
+    likeliest are shown as guesses. Something is found from the probability ``nothing_below`` on (None: the usual one).
     """
 
     asked: Asked | None = None
