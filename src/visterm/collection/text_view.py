@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from visterm.language.text_encoder import DEFAULT
+
+if TYPE_CHECKING:
+    from visterm.collection.opened import Opened
+    from visterm.models import Model
+
+#: What the model of texts is called on its shelf, and what it can do.
+NAME, TASK = "any-words", "find by any words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +31,10 @@ class TextView:
 def text_view() -> TextView:
     """What new models of texts are made with."""
     return TextView()
+
+
+def newest_model(opened: Opened) -> Model | None:
+    """What was learned last for the features and the encoder in use; None if nothing was."""
+    view, shelf = text_view(), opened.text_shelf
+    infos = [info for info in shelf.infos() if info.name == NAME and info.recipe == view.recipe]
+    return shelf.load(shelf.place(NAME, infos[-1].version)) if infos else None
