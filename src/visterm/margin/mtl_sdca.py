@@ -98,22 +98,17 @@ class MultitaskSDCA(JointMixin, OneVsAll):
     array([0, 1])
     """
 
-    C: float = 1.0
+    C: Annotated[float, POSITIVE] = 1.0
     _: KW_ONLY
     mu: Annotated[float | None, POSITIVE] = None
     lam: Annotated[float | None, POSITIVE] = None
     n_dims: Annotated[int | None, FROM_1] = None
-    kernel: str = "linear"
     loss: str = "hinge"
-    tol: float = 1e-3
     max_iter: int = 20
     until: Annotated[str, StrOptions({"settled", "one-round", "optimum"})] = "settled"
-    intercept_scaling: float = 1.0
-    calibration_folds: int = 3
     tag_power: float = 1.0
     max_work: Annotated[float | None, POSITIVE] = None
     warm_start: bool = False
-    random_state: Any = None
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",
         "n_iter_": "int >=0",

@@ -48,14 +48,9 @@ class SDCAClassifier(OneVsAll):
 
     C: Annotated[float | str, POSITIVE, StrOptions({"auto"})] = 1.0
     _: KW_ONLY
-    kernel: str = "linear"
     loss: str = "hinge"
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
     class_weight: Annotated[str | dict[Any, float] | None, StrOptions({"balanced"}), dict] = None
-    calibration_folds: int = 3
     warm_start: bool = False
-    random_state: Any = None
     _fitted_constraints: ClassVar[dict[str, str]] = {"C_": "float >0"}
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:

@@ -30,15 +30,10 @@ class StackedSDCA(OneVsAll):
     array([0, 1])
     """
 
-    C: float = 1.0
+    C: Annotated[float, POSITIVE] = 1.0
     _: KW_ONLY
     C_second: Annotated[float, POSITIVE] = 1.0
-    kernel: str = "linear"
     loss: str = "hinge"
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    calibration_folds: int = 3
-    random_state: Any = None
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn both layers from the pictures whose class is known; ``picture_weight`` multiplies their losses."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import Features, declared
+from visterm.contracts import POSITIVE, Features, declared
 from visterm.errors import InputError
 from visterm.margin.functions.expansion import generator
 from visterm.margin.functions.one_vs_all import OneVsAll
@@ -37,13 +37,8 @@ class TopKSDCA(OneVsAll):
 
     k: int = 1
     _: KW_ONLY
-    C: float = 1.0
-    kernel: str = "linear"
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
+    C: Annotated[float, POSITIVE] = 1.0
     class_weight: Annotated[str | dict[Any, float] | None, StrOptions({"balanced"}), dict] = None
-    calibration_folds: int = 3
-    random_state: Any = None
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn from the pictures whose class is known; ``picture_weight`` multiplies the loss of each picture."""

@@ -1,8 +1,9 @@
 """One function for each class against all others, and predictions from their scores."""
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Integral
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from visterm.calibration import class_probabilities, fit_temperature
-from visterm.contracts import FROM_2, POSITIVE, UNKNOWN_CLASS, Features, Scores, check_classes, has_class, n_pictures
+from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, has_class, n_pictures
+from visterm.contracts.estimator import FROM_2, POSITIVE, declared
 from visterm.errors import InputError
 from visterm.margin.functions.expansion import ExpansionEstimator, Seed, folds
 from visterm.margin.solver.ascent import Solution
@@ -39,16 +41,22 @@ class Lesson(NamedTuple):
     products: InnerProducts
 
 
+@declared
 class OneVsAll(ClassifierMixin, ExpansionEstimator):
-    """Classification from ``_class_scores``: one column per class, or one column for the second of two classes."""
+    """Classification from ``_class_scores``: one column per class, or one column for the second of two classes.
 
-    classes_: Array
-    temperature_: float
-    C: Annotated[Any, POSITIVE]
-    tol: Annotated[float, POSITIVE]
-    calibration_folds: Annotated[int, Options(Integral, {0}), FROM_2]  # one fold would leave no pictures to learn from
-    random_state: Seed
-    class_weight: Any = None
+    All such classifiers have its parameters; :class:`~visterm.margin.SDCAClassifier` explains them.
+    """
+
+    _: KW_ONLY
+    kernel: str = "linear"
+    tol: Annotated[float, POSITIVE] = 1e-3
+    intercept_scaling: float = 1.0
+    # a single fold would leave no pictures to learn from
+    calibration_folds: Annotated[int, Options(Integral, {0}), FROM_2] = 3
+    random_state: Seed = None
+
+    class_weight = cast("Any", None)
     _fitted_constraints: ClassVar[dict[str, str]] = {"classes_": "n_classes", "temperature_": "float >0"}
 
     def _lesson(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None) -> Lesson:
