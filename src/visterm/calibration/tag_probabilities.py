@@ -1,18 +1,16 @@
 """Probabilities of tags from the scores of any method, and the thresholds that give a wanted precision."""
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, logit
-from sklearn.utils._param_validation import Interval
 
 from visterm.calibration.likelihood import fit_logistic, fit_own, where_known
 from visterm.compute.threads import in_threads
 from visterm.contracts import check_tags, declared
-from visterm.contracts.estimator import Estimator
+from visterm.contracts.estimator import FROM_0, Estimator
 from visterm.errors import InputError
 
 Floats = NDArray[np.floating[Any]]
@@ -87,7 +85,7 @@ class TagProbabilities(Estimator):
     0.8
     """
 
-    random_state: Annotated[int, Interval(Integral, 0, None, closed="left")] = 0
+    random_state: Annotated[int, FROM_0] = 0
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",
         "mean_": "float",

@@ -7,7 +7,11 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, TypeVar, dataclass_transform, get_args, get_origin
 
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, InvalidParameterError
+from sklearn.utils._param_validation import HasMethods as HasMethods
+from sklearn.utils._param_validation import Interval as Interval
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils._param_validation import Options as Options
+from sklearn.utils._param_validation import StrOptions as StrOptions
 
 from visterm.errors import InputError
 
@@ -15,6 +19,8 @@ from visterm.errors import InputError
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 FROM_0, FROM_1, FROM_2 = (Interval(Integral, least, None, closed="left") for least in (0, 1, 2))
+#: Shares: from 0 to less than 1; more than 0, up to 1; and between the two.
+SHARE, FRACTION, INSIDE = (Interval(Real, 0, 1, closed=end) for end in ("left", "right", "neither"))
 #: What a parameter of a type accepts if it is not narrowed.
 _OF_TYPE: dict[Any, Any] = {bool: "boolean", int: Integral, float: Real}
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Estimator, Features, Matrix, check_feature_mapping, declared, is_several, n_pictures, take
+from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
+from visterm.contracts.estimator import Estimator, StrOptions, declared
 from visterm.distances.metrics import METRICS, automatic_metric, metric_named
 from visterm.distances.nearest_rows import BLOCK_BYTES, smallest
 from visterm.errors import InputError

@@ -4,10 +4,9 @@ from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Annotated, Any, Self
 
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import FROM_1, NOT_NEGATIVE, AnnotatorMixin, Features, Scores, declared
+from visterm.contracts import FROM_1, NOT_NEGATIVE, AnnotatorMixin, Features, Interval, Scores, StrOptions, declared
 from visterm.graph.inference.lapvar import METHODS, Array
 from visterm.graph.picture_graph import WEIGHTS, PictureGraph
 from visterm.graph.regularized import GraphRegularized

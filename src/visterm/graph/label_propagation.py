@@ -8,11 +8,11 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
 from visterm.compute.threads import in_threads
-from visterm.contracts import FROM_1, AnnotatorMixin, Estimator, Features, Scores, check_tags, declared
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags
+from visterm.contracts.estimator import FROM_1, SHARE, Estimator, Interval, StrOptions, declared
 from visterm.errors import InputError
 from visterm.graph.inference.held_out import hide_tags, tag_surprise
 from visterm.graph.picture_graph import WEIGHTS, PictureGraph
@@ -115,7 +115,7 @@ class LabelPropagation(AnnotatorMixin, Estimator):
     weights: Annotated[str, StrOptions(WEIGHTS)] = "binary"
     alpha: Annotated[float | str, Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})] = "auto"
     alphas: Annotated[Sequence[float], "array-like"] = REACHES
-    held_out_share: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.2
+    held_out_share: Annotated[float, SHARE] = 0.2
     random_state: Annotated[Any, "random_state"] = 0
 
     def fit(self, X: Features, tags: Any, *, graph: PictureGraph | None = None) -> Self:

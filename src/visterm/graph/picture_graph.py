@@ -1,16 +1,15 @@
 """A graph of similar pictures: every picture is linked to its nearest pictures."""
 
 from dataclasses import KW_ONLY
-from numbers import Integral, Real
+from numbers import Real
 from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.contracts import Features, Matrix, check_features, declared
-from visterm.contracts.estimator import Estimator
+from visterm.contracts.estimator import FROM_1, Estimator, StrOptions
 from visterm.distances import metric_named, nearest
 from visterm.errors import InputError
 from visterm.graph.nearest.approximate import nearest_of_all
@@ -58,7 +57,7 @@ class PictureGraph(Estimator):
     (2, array([[0., 1., 0., 0., 0.]]))
     """
 
-    n_neighbors: Annotated[int, Interval(Integral, 1, None, closed="left")] = 10
+    n_neighbors: Annotated[int, FROM_1] = 10
     _: KW_ONLY
     metric: str = "cosine"
     weights: Annotated[str, StrOptions(WEIGHTS)] = "binary"

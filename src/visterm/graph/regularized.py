@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from visterm.calibration import TagConfidence
 from visterm.compute import progress
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, declared, is_several
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, is_several
+from visterm.contracts.estimator import HasMethods, Interval, StrOptions, declared
 from visterm.errors import InputError
 from visterm.graph.inference.allocation import AllocationCase
 from visterm.graph.inference.aspects import AspectCase

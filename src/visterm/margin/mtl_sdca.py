@@ -6,13 +6,12 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.calibration import fit_temperature, tag_scales
 from visterm.compute import progress
 from visterm.contracts import Features, JointMixin, Scores, check_classes, check_tags, is_tag_matrix, n_pictures
-from visterm.contracts.estimator import FROM_1, POSITIVE, declared
+from visterm.contracts.estimator import FROM_1, POSITIVE, StrOptions, declared
 from visterm.errors import InputError
 from visterm.margin.functions.expansion import folds, generator
 from visterm.margin.functions.one_vs_all import (

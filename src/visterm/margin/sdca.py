@@ -5,9 +5,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import POSITIVE, Features, declared, is_several
+from visterm.contracts import POSITIVE, Features, StrOptions, declared, is_several
 from visterm.margin.functions.expansion import generator
 from visterm.margin.functions.one_vs_all import OneVsAll
 from visterm.margin.functions.selection import choose_c

@@ -4,9 +4,8 @@ from dataclasses import KW_ONLY
 from typing import Annotated, Any, Self
 
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import POSITIVE, Features, declared
+from visterm.contracts import POSITIVE, Features, StrOptions, declared
 from visterm.errors import InputError
 from visterm.margin.functions.expansion import generator
 from visterm.margin.functions.one_vs_all import OneVsAll

@@ -6,10 +6,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_feature_mapping, check_tags, n_pictures, take
-from visterm.contracts.estimator import FROM_1, NOT_NEGATIVE, Estimator, declared
+from visterm.contracts.estimator import FROM_1, NOT_NEGATIVE, Estimator, StrOptions, declared
 from visterm.distances import nearest
 from visterm.neighbours.knn_tags import KnnAnnotator
 from visterm.neighbours.quantized_knn import QuantizedKnnAnnotator

@@ -1,17 +1,15 @@
 """Neighbours by meaning: the nearest pictures by kernel canonical contextual distance vote for their tags."""
 
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
 from visterm.contracts import Features, Matrix, check_feature_mapping, n_pictures
-from visterm.contracts.estimator import FROM_0, FROM_1, FROM_2, NOT_NEGATIVE, POSITIVE, declared
+from visterm.contracts.estimator import FROM_0, FROM_1, FROM_2, INSIDE, NOT_NEGATIVE, POSITIVE, declared
 from visterm.distances import BaseDistances, nearest, weighted_sum
 from visterm.neighbours.tagprop import TagProp
 from visterm.neighbours.voting.calibrated import CalibratedVotes
@@ -59,7 +57,7 @@ class KernelContextualAnnotator(CalibratedVotes):
     n_landmarks: Annotated[int, FROM_2] = 5000
     n_components: Annotated[int, FROM_1] = 400
     ridge: Annotated[float, NOT_NEGATIVE] = 0.1
-    beta: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.25
+    beta: Annotated[float, INSIDE] = 0.25
     tag_power: float = 1.0
     sigmoids: bool = False
     shrinkage: float = 1.0

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.contracts import Features, Scores, check_classes, check_features, rows_with_class, take
-from visterm.contracts.estimator import FROM_1, Estimator, declared
+from visterm.contracts.estimator import FROM_1, Estimator, StrOptions, declared
 from visterm.distances import METRICS, metric_named, nearest
 from visterm.neighbours.voting.votes import count_votes
 

@@ -5,10 +5,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_features, check_tags, rows_with_tags, take
-from visterm.contracts.estimator import FROM_1, NOT_NEGATIVE, Estimator, declared
+from visterm.contracts.estimator import FROM_1, NOT_NEGATIVE, Estimator, StrOptions, declared
 from visterm.distances import METRICS, metric_named, nearest
 from visterm.neighbours.voting.neighbour_count import choose_neighbours
 from visterm.neighbours.voting.votes import count_votes

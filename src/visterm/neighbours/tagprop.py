@@ -5,10 +5,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import FROM_0, FROM_1, Features, check_feature_mapping, declared
+from visterm.contracts import FROM_0, FROM_1, Features, StrOptions, check_feature_mapping, declared
 from visterm.distances import BaseDistances
 from visterm.neighbours.voting.calibrated import CalibratedVotes
 from visterm.neighbours.voting.votes import Floats, Votes, fading, maximise_likelihood

@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute import in_threads, progress
-from visterm.contracts import FROM_0, FROM_1, POSITIVE, Features, Matrix, Scores, check_feature_mapping, declared
+from visterm.contracts import Features, Matrix, Scores, check_feature_mapping
+from visterm.contracts.estimator import FROM_0, FROM_1, POSITIVE, StrOptions, declared
 from visterm.distances import WEIGHABLE, BaseDistances, weighted_sum
 from visterm.errors import InputError
 from visterm.neighbours.voting.tagged_pictures import TaggedPictures

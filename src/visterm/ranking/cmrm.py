@@ -1,15 +1,13 @@
 """The cross-media relevance model."""
 
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, Scores, declared
+from visterm.contracts import FRACTION, Features, Scores, declared
 from visterm.ranking.spaces.multinomials import MultinomialRanker, shares
 
 _BLOCK = 512  # this many pictures are compared with the training pictures at a time
@@ -34,8 +32,8 @@ class CMRM(MultinomialRanker):
     array([0, 1])
     """
 
-    alpha: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.5
-    beta: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.1
+    alpha: Annotated[float, FRACTION] = 0.5
+    beta: Annotated[float, FRACTION] = 0.1
     _: KW_ONLY
     n_tokens: float | None = None
     _fitted_constraints: ClassVar[dict[str, str]] = {"evidence_": "n_train n_features", "tag_shares_": "n_train n_tags"}

@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.contracts import Features, Matrix, Scores, check_features, check_tags, n_pictures, rows_with_tags, take
-from visterm.contracts.estimator import FROM_0, FROM_1, POSITIVE, declared
+from visterm.contracts.estimator import FROM_0, FROM_1, POSITIVE, SHARE, StrOptions, declared
 from visterm.errors import InputError
 from visterm.margin.functions import kernels
 from visterm.margin.functions.expansion import Seed, generator, precision
@@ -89,7 +87,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
     loss: Annotated[str, StrOptions(set(LOSSES))] = "hinge"
     sampling: Annotated[str, StrOptions(set(SAMPLINGS))] = "triplets"
     averaged: bool = True
-    held_out_share: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.1
+    held_out_share: Annotated[float, SHARE] = 0.1
     max_query_words: Annotated[int | None, FROM_0] = None
     random_state: Seed = None
     _fitted_constraints: ClassVar[dict[str, str]] = {"aggressiveness_": "float >0", "n_steps_": "int >=0"}

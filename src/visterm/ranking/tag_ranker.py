@@ -6,10 +6,10 @@ from typing import Annotated, Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import Features, Scores, check_queries, check_tags, declared, n_pictures, scores_multiply, take
+from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures, scores_multiply, take
+from visterm.contracts.estimator import HasMethods, declared
 from visterm.errors import InputError
 from visterm.ranking.queries import idf, wanted_words
 from visterm.ranking.spaces.word_space import WordSpaceRanker

@@ -1,15 +1,14 @@
 """Canonical contextual distance: codes whose Euclidean distance measures how two pictures differ in meaning."""
 
 from dataclasses import KW_ONLY
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, Options
 
-from visterm.contracts import Features, check_feature_mapping, check_tags, declared, n_pictures
+from visterm.contracts import INSIDE, Features, Options, check_feature_mapping, check_tags, declared, n_pictures
 from visterm.subspace.cca import CCA
 from visterm.subspace.linear.moments import Moments
 
@@ -44,7 +43,7 @@ class ContextualDistance(CCA):
 
     _: KW_ONLY
     views: Annotated[int, Options(Integral, {1, 2})] = 2
-    beta: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.5
+    beta: Annotated[float, INSIDE] = 0.5
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "uncertainty_x_": "n_code",
         "uncertainty_xy_": "n_code",

@@ -5,11 +5,11 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute.eigenvectors import leading, with_fixed_signs
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import FROM_0, FROM_1, FROM_2, Estimator, Features, Matrix, check_features, declared, in_single
+from visterm.contracts import Features, Matrix, check_features, in_single
+from visterm.contracts.estimator import FROM_0, FROM_1, FROM_2, Estimator, StrOptions, declared
 from visterm.distances import METRICS, metric_named
 from visterm.subspace.linear.linear_embedding import project
 from visterm.subspace.linear.moments import Moments

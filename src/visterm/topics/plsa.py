@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
-from numbers import Real
 from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import AnnotatorMixin, Features, Scores, declared
+from visterm.contracts import FRACTION, AnnotatorMixin, Features, Scores, declared
 from visterm.topics.inference.aspects import (
     Aspects,
     Schedule,
@@ -54,7 +52,7 @@ class PLSA(AnnotatorMixin, TopicModel):
     asymmetric: bool = True
     n_tokens: float | None = None
     held_out_share: float = 0.1
-    cooling: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.9
+    cooling: Annotated[float, FRACTION] = 0.9
     max_iter: int = 100
     tol: float = 1e-5
     random_state: Any = None

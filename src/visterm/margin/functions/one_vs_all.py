@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Options
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from visterm.calibration import class_probabilities, fit_temperature
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, has_class, n_pictures
-from visterm.contracts.estimator import FROM_2, POSITIVE, declared
+from visterm.contracts.estimator import FROM_2, POSITIVE, Options, declared
 from visterm.errors import InputError
 from visterm.margin.functions.expansion import ExpansionEstimator, Seed, folds
 from visterm.margin.solver.ascent import Solution

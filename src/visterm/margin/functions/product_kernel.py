@@ -8,10 +8,9 @@ from typing import Annotated, Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.contracts import POSITIVE, Features, Matrix, check_feature_mapping, declared, is_several, n_pictures
-from visterm.contracts.estimator import Estimator
+from visterm.contracts.estimator import Estimator, StrOptions
 from visterm.distances import PRECOMPUTED, BaseDistances, Tables
 from visterm.errors import InputError
 

@@ -1,14 +1,12 @@
 """The bases of all topic models, and what models share whose topic proportions are drawn from a Dirichlet."""
 
 from dataclasses import KW_ONLY, dataclass, replace
-from numbers import Real
 from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import FROM_1, NOT_NEGATIVE, POSITIVE, Estimator, Features, Scores, declared
+from visterm.contracts import FROM_1, NOT_NEGATIVE, POSITIVE, SHARE, Estimator, Features, Scores, StrOptions, declared
 from visterm.topics.inference.em import (
     ALPHA_RATE,
     Array,
@@ -35,7 +33,7 @@ class TopicModel(Estimator):
     n_restarts: Annotated[int, FROM_1]
     max_iter: Annotated[int, FROM_1]
     max_sweeps: Annotated[int, FROM_1]
-    held_out_share: Annotated[float, Interval(Real, 0, 1, closed="left")]
+    held_out_share: Annotated[float, SHARE]
     class_weight: Annotated[str | None, StrOptions({"balanced"})]
     random_state: Annotated[Any, "random_state"]
 
