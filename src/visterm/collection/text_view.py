@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from visterm.language.text_encoder import DEFAULT
+from visterm.pairs import pair_in_use
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +22,6 @@ class TextView:
 
 
 def text_view() -> TextView:
-    """What new models of texts are made with."""
-    return TextView()
+    """What new models of texts are made with: the image-text pair that this user installed last, if there is one."""
+    pair = pair_in_use()
+    return TextView() if pair is None else TextView(pair.full_name, pair.full_name, is_pair=True)

@@ -56,17 +56,18 @@ class Preprocessing:
 
         if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8 or not rgb.size:
             raise InputError(f"a picture must be a (height, width, 3) array of uint8, not {rgb.shape} of {rgb.dtype}")
-        height, width = rgb.shape[:2]
-        shorter = min(height, width)
-        kept_width, kept_height = (self.crop * (side if self.squash else shorter) for side in (width, height))
-        left, top = (width - kept_width) / 2, (height - kept_height) / 2
         resized = Image.fromarray(rgb).resize(
-            (self.size, self.size),
-            Image.Resampling[self.resampling.upper()],
-            box=(left, top, left + kept_width, top + kept_height),
+            (self.size, self.size), Image.Resampling[self.resampling.upper()], box=self._box(*rgb.shape[:2])
         )
         values = np.asarray(resized, np.float32) - np.asarray(self.mean, np.float32)
         return np.ascontiguousarray((values / np.asarray(self.deviation, np.float32)).transpose(2, 0, 1))
+
+    def _box(self, height: int, width: int) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom of the part of a picture that is kept."""
+        shorter = min(height, width)
+        kept_width, kept_height = (self.crop * (side if self.squash else shorter) for side in (width, height))
+        left, top = (width - kept_width) / 2, (height - kept_height) / 2
+        return left, top, left + kept_width, top + kept_height
 
     def batch(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """The prepared pictures, (n_pictures, 3, size, size)."""
@@ -74,3 +75,21 @@ class Preprocessing:
         for place, rgb in zip(prepared, pictures, strict=True):
             place[...] = self(rgb)
         return prepared
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeThenCut(Preprocessing):
+    """The shorter side is resized to ``size / crop`` pixels, the longer in proportion, both to whole pixels; then the
+    centre is cut out at a whole pixel, as published image processors do it.
+
+    One resize gives the same numbers: its box is what the cut leaves, in the pixels of the picture. Without whole
+    pixels, as in :class:`Preprocessing`, the cut may lie up to half a pixel beside this one.
+    """
+
+    def _box(self, height: int, width: int) -> tuple[float, float, float, float]:
+        shorter = min(height, width)
+        resized = [int(round(self.size / self.crop) * side / shorter) for side in (width, height)]
+        first = [(side - self.size) // 2 for side in resized]
+        scales = [side / new for side, new in zip((width, height), resized, strict=True)]
+        left, top = (place * scale for place, scale in zip(first, scales, strict=True))
+        return left, top, left + self.size * scales[0], top + self.size * scales[1]
