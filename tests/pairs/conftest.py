@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from visterm.pairs import tower
+
+text_encoder = import_module("visterm.language.text_encoder")  # the package shows the function of this name
 sys.path.insert(0, str(Path(__file__).parent))
 
 
@@ -28,6 +33,8 @@ def export(tiny, tmp_path) -> Path:
 
 @pytest.fixture(autouse=True)
 def encoders_folder(tmp_path, monkeypatch) -> Path:
-    """Where pairs of this user are; there is none."""
+    """Where pairs of this user are; there is none, and nothing is remembered of those of other tests."""
+    monkeypatch.setattr(text_encoder, "_OF_PAIRS", {})
+    monkeypatch.setattr(tower, "_SESSIONS", OrderedDict())
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return tmp_path / "data" / "visterm" / "encoders"

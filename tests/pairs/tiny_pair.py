@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from visterm.compute import Engine
 from visterm.compute.onnx_file import INT64, model, node, tensor, tensor_info
 from visterm.postcards import make_postcards
 
@@ -51,7 +52,7 @@ class TinyPair:
     """Word vectors and a matrix from mean colours to them, both learned; the text vector is the sum of its words'."""
 
     def __init__(self, folder: Path, n_pictures: int = 120) -> None:
-        make_postcards(folder, n_pictures, seed=1)
+        make_postcards(folder, n_pictures, seed=1, engine=Engine(n_jobs=1))
         rows = [json.loads(line) for line in (folder / "truth.jsonl").read_text("utf-8").splitlines()]
         captions = [re.findall(r"\w+|[^\w\s]+", row["caption"].lower()) for row in rows]
         self.vocabulary = SPECIAL + sorted({word for caption in captions for word in caption})

@@ -84,6 +84,11 @@ class PairTexts:
             )
         return min(*lengths, _MAX_TOKENS)
 
+    @property
+    def is_padded(self) -> bool:
+        """Whether all texts get :attr:`text_length` tokens: by choice, or because the model takes no other number."""
+        return self._padded or isinstance(self._fixed_length, int)
+
     @cached_property
     def _fixed_length(self) -> object:
         """The number of tokens that the model always takes; something else than a number if there is none."""
@@ -108,8 +113,7 @@ class PairTexts:
 
     def _inputs(self, tokens: Sequence[Sequence[int]]) -> dict[str, NDArray[np.int64]]:
         """Tokens of one length, padded if need be; the mask says which are not padding."""
-        is_padded = self._padded or isinstance(self._fixed_length, int)
-        padding = [self._pad] * (self.text_length - len(tokens[0])) if is_padded else []
+        padding = [self._pad] * (self.text_length - len(tokens[0])) if self.is_padded else []
         ids = np.array([[*each, *padding] for each in tokens], np.int64)
         mask = np.ones(ids.shape, np.int64)
         mask[:, ids.shape[1] - len(padding) :] = 0

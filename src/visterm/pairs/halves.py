@@ -12,6 +12,8 @@ from pathlib import Path
 from visterm.compute.onnx_file import beginning
 from visterm.errors import InputError
 
+#: What people can do about a folder that is no pair.
+HELP = "take a folder that optimum wrote or transformers.js uses, see 'visterm encoder install --help'"
 #: Numbers of fields. ModelProto: the graph. GraphProto: nodes, constants, inputs, outputs, what is known of values.
 _GRAPH = 7
 _NODE, _CONSTANT, _INPUT, _OUTPUT, _VALUE = 1, 5, 11, 12, 13
@@ -31,6 +33,8 @@ def cut(model: Path, output: str, target: Path) -> None:
     """Write to ``target`` what the output called ``output`` of the ONNX file ``model`` needs."""
     try:
         pieces = _needed(memoryview(model.read_bytes()), output)
+    except _NoOutputError as error:
+        raise InputError(f"{model.name} has no output {output}, so it is no image-text pair: {HELP}") from error
     except _NoModelError as error:
         raise InputError(f"{model.name} is not a usable ONNX model: {error}") from error
     with target.open("xb") as file:
@@ -38,7 +42,11 @@ def cut(model: Path, output: str, target: Path) -> None:
 
 
 class _NoModelError(Exception):
-    """Bytes that are no ONNX model, or one without the output."""
+    """Bytes that are no ONNX model."""
+
+
+class _NoOutputError(Exception):
+    """An ONNX model without the output that was asked for."""
 
 
 def _needed(model: memoryview, output: str) -> list[bytes | memoryview]:
@@ -55,7 +63,7 @@ def _needed(model: memoryview, output: str) -> list[bytes | memoryview]:
 def _part(graph: list[Field], output: bytes) -> list[memoryview]:
     """The fields of a graph that one output needs. Nodes come after those whose results they take."""
     if output not in {_name(content, _NAME_IN[_OUTPUT]) for number, _, content in graph if number == _OUTPUT}:
-        raise _NoModelError(f"it has no output {output.decode()}")
+        raise _NoOutputError
     names, kept = {output}, set()
     for place in range(len(graph) - 1, -1, -1):
         number, _, node = graph[place]
@@ -82,16 +90,9 @@ def _taken(node: memoryview, depth: int = 0) -> set[bytes]:
     names = set(_texts(node, _TAKES))
     for attribute in _contents(node, (_ATTRIBUTE,)):
         for graph in _contents(attribute, _GRAPHS):
-            names |= set(_texts_of_outputs(graph))
             for inner in _contents(graph, (_NODE,)):
                 names |= _taken(inner, depth + 1)
     return names
-
-
-def _texts_of_outputs(graph: memoryview) -> Iterator[bytes]:
-    """The results of an inner graph: one may be a value from outside, as it is."""
-    for content in _contents(graph, (_OUTPUT,)):
-        yield _name(content, _NAME_IN[_OUTPUT])
 
 
 def _name(message: memoryview, number: int) -> bytes:

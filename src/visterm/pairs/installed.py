@@ -214,6 +214,7 @@ def _read_manifest(folder: Path) -> Pair:
             and all((folder / name).is_file() for name in pair.sha256)
             and all(type(getattr(trial, each.name)).__name__ == each.type for each in fields(Trial))
         )
+        pair.settings(PREPARATION)  # the recipes of all pairs are made whenever recipes are listed
     except (InputError, ValueError, TypeError, KeyError, RecursionError):
         is_whole = False
     if not is_whole:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from visterm.errors import InputError
-from visterm.pairs.halves import cut
+from visterm.pairs.halves import HELP, cut
 from visterm.storage import is_there
 from visterm.storage.opening import open_regular
 
@@ -33,7 +33,6 @@ _MAX_MODEL, _MAX_TOKENIZER, _MAX_SETTINGS = 2**31, 2**27, 2**22
 _BLOCK = 2**20
 #: Opens a file to read its bytes.
 Opener = Callable[[], IO[bytes]]
-_HELP = "a pair is a folder that optimum wrote or transformers.js uses, see docs/encoders.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Parts:
             for block in self._blocks(name, opener):
                 n_bytes += len(block)
                 if n_bytes > most:
-                    raise InputError(f"{name} in {self.source} is larger than {most >> 20} MiB: {_HELP}")
+                    raise InputError(f"{name} in {self.source} is larger than {most >> 20} MiB: {HELP}")
                 digest.update(block)
                 written.write(block)
         return digest.hexdigest()
@@ -95,7 +94,7 @@ def opened_parts(source: Path) -> Iterator[Parts]:
         except InputError as error:
             raise InputError(f"{source}: {error}") from error
         except (ValueError, NotImplementedError, zipfile.BadZipFile) as error:
-            raise InputError(f"{source} is neither a folder nor a zip: {_HELP}") from error
+            raise InputError(f"{source} is neither a folder nor a zip: {HELP}") from error
         yield _chosen(source, found)
 
 
@@ -137,7 +136,7 @@ def _chosen(source: Path, found: Mapping[str, Opener]) -> Parts:
     elif BOTH not in models:
         missing = [*(name for name in (PICTURES, TEXTS) if name not in models), *missing]
     if missing:
-        raise InputError(f"{source} lacks {', '.join(missing)}: {_HELP}")
+        raise InputError(f"{source} lacks {', '.join(missing)}: {HELP}")
     return Parts(source, models | {name: found[name] for name in (*_NEEDED, *_WELCOME) if name in found})
 
 

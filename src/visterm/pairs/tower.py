@@ -62,7 +62,8 @@ class Tower:
         taken = {one.name: one for one in session.get_inputs()}
         n = len(next(iter(given.values())))
         fixed = next((taken[name].shape[0] for name in given if name in taken), None)
-        step = fixed if isinstance(fixed, int) else _BATCH[self._half]
+        on_cpu = session.get_providers()[0] == "CPUExecutionProvider"
+        step = fixed if isinstance(fixed, int) else _BATCH[self._half] if on_cpu else n
         if not 0 < step <= _MAX_FIXED_BATCH:
             raise InputError(f"{self.name} takes {step} rows at a time: only 1 to {_MAX_FIXED_BATCH} are supported")
         parts = []
@@ -148,7 +149,7 @@ def _run(session: Any, output: str, feeds: Mapping[str, NDArray[Any]], name: str
     except Exception as error:  # onnxruntime's errors have no common class
         if options.terminate:
             raise InputError(
-                f"{name} needs more than {seconds:.0f} seconds for one run: it is of no use here"
+                f"{name} needs more than {seconds:.0f} seconds for a few rows: take a smaller pair"
             ) from error
         raise InputError(f"{name} cannot be run: {first_line(error)}") from error
     finally:

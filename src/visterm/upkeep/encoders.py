@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute import progress
 from visterm.compute.optional import imported
 from visterm.documents.document import Document
 from visterm.errors import InputError
@@ -83,7 +84,7 @@ def show() -> Encoders:
 def install(source: Path, name: str | None = None) -> Encoders:
     """Copy the image-text pair in a folder or zip, and try it; it is used from then on."""
     imported("tokenizers", "an image-text pair", extra="pair")  # before gigabytes are copied
-    with opened_parts(source) as parts:
+    with opened_parts(source) as parts, progress.task("Copying the pair and trying it"):
         add_pair(parts, name_for(source) if name is None else name, try_out)
     return show()
 
@@ -133,8 +134,8 @@ def _with_texts(pair: Pair) -> Trial:
     vectors = as_trained.encode(_TEXTS, seconds=_PATIENCE)
     _check_tells_apart(pair, "texts", vectors)
     try:
-        short = PairTexts(pair, padded=False).encode(_TEXTS, seconds=_PATIENCE)
-        padded = bool(np.abs(short - vectors).max() > _SAME)
+        short = PairTexts(pair, padded=False)
+        padded = short.is_padded or bool(np.abs(short.encode(_TEXTS, seconds=_PATIENCE) - vectors).max() > _SAME)
     except InputError:  # a model that was exported for texts of one length
         padded = True
     return replace(pair.trial, text_length=as_trained.text_length, padded=padded)

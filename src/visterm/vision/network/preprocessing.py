@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 _FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
 #: Larger than the input of any published network: a larger value is a mistake and would fill the memory.
@@ -56,18 +60,16 @@ class Preprocessing:
 
         if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8 or not rgb.size:
             raise InputError(f"a picture must be a (height, width, 3) array of uint8, not {rgb.shape} of {rgb.dtype}")
-        resized = Image.fromarray(rgb).resize(
-            (self.size, self.size), Image.Resampling[self.resampling.upper()], box=self._box(*rgb.shape[:2])
-        )
+        resized = self._square(Image.fromarray(rgb), Image.Resampling[self.resampling.upper()])
         values = np.asarray(resized, np.float32) - np.asarray(self.mean, np.float32)
         return np.ascontiguousarray((values / np.asarray(self.deviation, np.float32)).transpose(2, 0, 1))
 
-    def _box(self, height: int, width: int) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom of the part of a picture that is kept."""
-        shorter = min(height, width)
-        kept_width, kept_height = (self.crop * (side if self.squash else shorter) for side in (width, height))
-        left, top = (width - kept_width) / 2, (height - kept_height) / 2
-        return left, top, left + kept_width, top + kept_height
+    def _square(self, picture: Image.Image, filter: Image.Resampling) -> Image.Image:
+        """The part of the picture that is kept, at the right size."""
+        shorter = min(picture.size)
+        kept_width, kept_height = (self.crop * (side if self.squash else shorter) for side in picture.size)
+        left, top = (picture.width - kept_width) / 2, (picture.height - kept_height) / 2
+        return picture.resize((self.size, self.size), filter, box=(left, top, left + kept_width, top + kept_height))
 
     def batch(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """The prepared pictures, (n_pictures, 3, size, size)."""
@@ -79,17 +81,14 @@ class Preprocessing:
 
 @dataclass(frozen=True, slots=True)
 class ResizeThenCut(Preprocessing):
-    """The shorter side is resized to ``size / crop`` pixels, the longer in proportion, both to whole pixels; then the
-    centre is cut out at a whole pixel, as published image processors do it.
+    """The same in two steps with whole pixels, as published image processors do it: exactly their numbers.
 
-    One resize gives the same numbers: its box is what the cut leaves, in the pixels of the picture. Without whole
-    pixels, as in :class:`Preprocessing`, the cut may lie up to half a pixel beside this one.
+    The shorter side is resized to ``size / crop`` pixels and the longer one in proportion; then the centre is cut out.
+    In one step, the cut may lie up to half a pixel beside this one.
     """
 
-    def _box(self, height: int, width: int) -> tuple[float, float, float, float]:
-        shorter = min(height, width)
-        resized = [int(round(self.size / self.crop) * side / shorter) for side in (width, height)]
-        first = [(side - self.size) // 2 for side in resized]
-        scales = [side / new for side, new in zip((width, height), resized, strict=True)]
-        left, top = (place * scale for place, scale in zip(first, scales, strict=True))
-        return left, top, left + self.size * scales[0], top + self.size * scales[1]
+    def _square(self, picture: Image.Image, filter: Image.Resampling) -> Image.Image:
+        shorter = min(picture.size)
+        width, height = (int(round(self.size / self.crop) * side / shorter) for side in picture.size)
+        left, top = (width - self.size) // 2, (height - self.size) // 2
+        return picture.resize((width, height), filter).crop((left, top, left + self.size, top + self.size))
