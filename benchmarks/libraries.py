@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 import simplemma
 
-from visterm.language import singular
+from visterm.language import base_form
+from visterm.language.english import english_singular
 
 N_NEIGHBOURS, N_DIMS = 10, 240
 COREL_WORDS = Path(__file__).resolve().parents[2] / "shared" / "data" / "corel5k" / "labels" / "words"
@@ -169,7 +170,7 @@ def forms(rounds: int) -> None:
     lists = {"en": ENGLISH_PLURALS, "en verbs": ENGLISH_VERBS, "de": GERMAN, "fr": FRENCH, "es": SPANISH}
     names = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}
     ways: dict[str, Callable[[str], Callable[[str], str]]] = {
-        "ours": lambda lang: lambda word: singular(word, language=lang),
+        "ours": lambda lang: lambda word: base_form(word, language=lang),
         "simplemma": lambda lang: lambda word: simplemma.lemmatize(word, lang=lang).lower(),
         "simplemma of all four": lambda _: lambda word: simplemma.lemmatize(word, lang=tuple(names)).lower(),
     }
@@ -205,7 +206,7 @@ def forms(rounds: int) -> None:
 
     simplemma.lemmatize("boats", lang="en")
     works: dict[str, Callable[[], Any]] = {
-        "ours": lambda: [singular(word) for word in asked],
+        "ours": lambda: [english_singular(word) for word in asked],
         "simplemma": afresh,
         "simplemma, again": lambda: [simplemma.lemmatize(word, lang="en") for word in asked],
     }
@@ -217,7 +218,7 @@ def forms(rounds: int) -> None:
         print(f"  5,000 words by {way:20s} {1e3 * seconds:7.1f} ms  (ratio {seconds / took['ours']:.1f})")
     costs = {"import simplemma; simplemma.lemmatize('x', lang='en')": "simplemma, first word of en"}
     for lang in names:
-        code = f"from visterm.language import singular; singular('x', language='{lang}')"
+        code = f"from visterm.language import base_form; base_form('x', language='{lang}')"
         costs[code] = f"ours, first word of {lang}"
     if snowball is not None:
         costs["import snowballstemmer; snowballstemmer.stemmer('english')"] = "snowball"

@@ -318,7 +318,9 @@ class Workspace(Holdings):
     def searchers(self) -> find.Searchers:
         """What answers searches, kept ready."""
         with self._guard:
-            return find.Searchers(self)
+            searchers = find.Searchers(self)
+            searchers.any_words = learn.any_words.ready_any_words
+            return searchers
 
     @cached_property
     def saved_searches(self) -> find.Saved:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from visterm.calibration import together
-from visterm.find.rank import beliefs as module
 from visterm.find.rank.beliefs import (
     UNKNOWN,
     Belief,
@@ -238,7 +237,7 @@ def test_rows_of_what_people_said_are_uncertain_only_beside_what_is_excluded():
 
 @pytest.mark.parametrize("few", [1, 1000])
 def test_members_are_found_by_either_way(monkeypatch, few):
-    monkeypatch.setattr(module, "_FEW", few)
+    monkeypatch.setattr(row_sets, "_FEW", few)
     rng = np.random.default_rng(0)
     for _ in range(30):
         rows = rng.integers(0, 20, rng.integers(0, 12))

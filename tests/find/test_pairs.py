@@ -80,7 +80,7 @@ def test_three_words_of_which_two_pairs_are_known():
 
 
 def test_what_is_no_known_pair_is_as_before():
-    plain = Searcher(made()._evidence, made()._interpreter._beliefs["tag"], dependence=0.3)
+    plain = Searcher(made()._evidence, made()._interpreter._leaves._beliefs["tag"], dependence=0.3)
     for text in ("sea", "horse tall-building", "sea -horse", "sea OR horse", "sea sea", "sea filename:jpg"):
         assert probabilities(made(), text) == pytest.approx(probabilities(plain, text))
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from visterm.collection.evidence import Evidence
 from visterm.errors import InputError
 from visterm.find.rank.searcher import Searcher
-from visterm.language import check_language, singular, stop_words
+from visterm.language import base_form, check_language, stop_words
 from visterm.language.english import IRREGULAR, UNCHANGED
 
 GERMAN = """
@@ -42,15 +42,15 @@ SPANISH = """
     ],
 )
 def test_singular(plural, expected):
-    assert singular(plural) == expected
+    assert base_form(plural) == expected
 
 
 def test_known_words_decide_where_spelling_cannot():
-    assert singular("taxis") == "taxis"
-    assert singular("taxis", {"taxi"}) == "taxi"
-    assert singular("menus", {"menu"}) == "menu"
-    assert singular("biases", {"bias"}) == "bias"
-    assert singular("princess", {"princes"}) == "princess"
+    assert base_form("taxis") == "taxis"
+    assert base_form("taxis", {"taxi"}) == "taxi"
+    assert base_form("menus", {"menu"}) == "menu"
+    assert base_form("biases", {"bias"}) == "bias"
+    assert base_form("princess", {"princes"}) == "princess"
 
 
 WORDS = st.text("abcehimnorstuvwxyz", min_size=1, max_size=8).map(lambda stem: stem + "s") | st.sampled_from(
@@ -61,15 +61,15 @@ WORDS = st.text("abcehimnorstuvwxyz", min_size=1, max_size=8).map(lambda stem: s
 @settings(max_examples=300, deadline=None)
 @given(word=WORDS)
 def test_folding_twice_changes_nothing(word):
-    assert singular(singular(word)) == singular(word)
+    assert base_form(base_form(word)) == base_form(word)
 
 
 @pytest.mark.parametrize(("language", "text"), [("de", GERMAN), ("fr", FRENCH), ("es", SPANISH)])
 def test_forms_of_other_languages_become_the_word_of_the_dictionary(language, text):
     pairs = [pair.split(":") for pair in text.split()]
     assert len(pairs) >= 20
-    assert [singular(form, language=language) for form, _ in pairs] == [word for _, word in pairs]
-    assert [singular(word, language=language) for _, word in pairs] == [word for _, word in pairs]
+    assert [base_form(form, language=language) for form, _ in pairs] == [word for _, word in pairs]
+    assert [base_form(word, language=language) for _, word in pairs] == [word for _, word in pairs]
 
 
 @pytest.mark.parametrize("language", ["de", "fr", "it", "nl"])
@@ -79,8 +79,8 @@ def test_forms_of_other_languages_become_the_word_of_the_dictionary(language, te
     | st.sampled_from(["kitzele", "gelopen", "vacas", "incluse"])
 )
 def test_folding_twice_changes_nothing_in_any_language(language, word):
-    once = singular(word, language=language)
-    assert singular(once, language=language) == once
+    once = base_form(word, language=language)
+    assert base_form(once, language=language) == once
 
 
 def test_a_german_collection_is_searched_in_german():
@@ -95,13 +95,13 @@ def test_a_german_collection_is_searched_in_german():
 
 
 def test_keys_without_sharp_s_meet():
-    assert singular("strassen", language="de") == singular("strasse", language="de")
-    assert singular("flüsse", language="de") == "fluss"
-    assert singular("straßen", language="de") == "straße"
+    assert base_form("strassen", language="de") == base_form("strasse", language="de")
+    assert base_form("flüsse", language="de") == "fluss"
+    assert base_form("straßen", language="de") == "straße"
 
 
 def test_words_of_a_language_without_tables_stay():
-    assert singular("boats", language="ja") == "boats"
+    assert base_form("boats", language="ja") == "boats"
     assert stop_words("ja") == frozenset()
 
 

@@ -170,7 +170,7 @@ def test_an_empty_text_says_nothing():
 def four_classes(monkeypatch):
     """What a network sees is one of four things."""
     encode = text_encoder().encode
-    monkeypatch.setattr(said_texts, "_class_vectors", lambda _: (encode(WORDS), encode(SENTENCES).mean(axis=0)))
+    monkeypatch.setattr(said_texts, "class_vectors", lambda _: (encode(WORDS), encode(SENTENCES).mean(axis=0)))
 
 
 def test_what_a_network_sees_is_a_start_without_labels(four_classes):

@@ -1,3 +1,4 @@
+from .combining import DEPENDENCE as DEPENDENCE
 from .combining import together as together
 from .completeness import share_written as share_written
 from .nothing_found import cut_off as cut_off
@@ -18,14 +19,21 @@ from .tag_probabilities import Written as Written
 from .temperature import class_probabilities as class_probabilities
 from .temperature import fit_temperature as fit_temperature
 from .temperature import surprise as surprise
+from .text_relevance import Asked as Asked
+from .text_relevance import TextQuery as TextQuery
+from .text_relevance import TextRelevance as TextRelevance
 
 __all__ = [
+    "DEPENDENCE",
     "PRECISION",
+    "Asked",
     "Denials",
     "PairScores",
     "Relevance",
     "TagConfidence",
     "TagProbabilities",
+    "TextQuery",
+    "TextRelevance",
     "Written",
     "class_probabilities",
     "cut_off",

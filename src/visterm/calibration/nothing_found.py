@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ from numpy.typing import NDArray
 NOTHING_BELOW = 0.2
 #: The cut-off is computed from this many best pictures: a large collection has many unlikely ones.
 HEAD = 100
+#: The values that are tried for the least probability at which something is found.
+_LEASTS = np.linspace(0.02, 0.8, 79)
+#: Queries are tried on at least this many pictures.
+_FEWEST = 8
 
 
 def cut_off(log_p: NDArray[np.floating[Any]], nothing_below: float) -> float:
@@ -30,3 +35,36 @@ def cut_off(log_p: NDArray[np.floating[Any]], nothing_below: float) -> float:
         return math.inf
     expected = np.cumsum(p)
     return float((expected / (np.arange(1, len(p) + 1) + expected[-1])).max())
+
+
+def drawn_rows(n_pictures: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Some pictures to try a query on, few or many: so frequent words, too, sometimes have no relevant picture."""
+    n_asked = round(math.exp(rng.uniform(math.log(min(_FEWEST, n_pictures)), math.log(n_pictures))))
+    return np.asarray(rng.choice(n_pictures, n_asked, replace=False))
+
+
+def least_found(trials: Iterable[tuple[NDArray[np.floating[Any]], NDArray[np.bool_]]]) -> float:
+    """The lowest probability of the best picture at which something counts as found.
+
+    Each trial is a query: the log-probabilities of some pictures, and which of them are relevant. The value maximises
+    the mean F-measure of queries that have relevant pictures (0 where nothing is found) plus the share of the other
+    queries for which nothing is found.
+    """
+    measures, bests, nones = [], [], []
+    for log_p, relevant in trials:
+        best = math.exp(float(log_p.max()))
+        if relevant.any():
+            # mutants: >= -> >: an exact tie of real numbers
+            found = np.exp(log_p) >= cut_off(log_p, 0.0)
+            measures.append(2 * int((found & relevant).sum()) / int(found.sum() + relevant.sum()))
+            bests.append(best)
+        else:
+            nones.append(best)
+    if not measures or not nones:
+        return NOTHING_BELOW
+    value = [
+        # mutants: >= -> >, < -> <=: an exact tie of real numbers
+        np.where(np.array(bests) >= least, measures, 0.0).mean() + (np.array(nones) < least).mean()
+        for least in _LEASTS
+    ]
+    return float(_LEASTS[int(np.argmax(value))])

@@ -5,8 +5,7 @@ This is learned at training time, from labelled pictures that the scoring model 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -17,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 
 from visterm.calibration import Denials, TagProbabilities, Written, together
 from visterm.calibration.combining import DEPENDENCE, pair_weights
-from visterm.calibration.nothing_found import NOTHING_BELOW, cut_off
+from visterm.calibration.nothing_found import drawn_rows, least_found
 from visterm.contracts import check_tags
 
 Floats = NDArray[np.floating[Any]]
@@ -27,10 +26,6 @@ _MAX_PAIRS = 1_000_000
 _MAX_WORDS = 3
 #: The weight of pairs of words is learned from at most this many queries.
 _MAX_PAIR_QUERIES = 300
-#: The values that are tried for ``nothing_below_``.
-_LEASTS = np.linspace(0.02, 0.8, 79)
-#: Queries are tried on at least this many pictures.
-_FEWEST = 8
 #: Dependence, and the weight of pairs, is at most this.
 _HIGHEST = 0.95
 #: Twice as many queries as wanted are drawn, since some are the same.
@@ -198,31 +193,12 @@ def _fit_nothing_below(
     dependence: float,
     rng: np.random.Generator,
 ) -> float:
-    """The lowest probability of the best picture at which something counts as found.
+    """The lowest probability of the best picture at which something counts as found, see :func:`least_found`."""
 
-    It maximises the mean F-measure of queries that have relevant pictures (0 where nothing is found) plus the share of
-    the other queries for which nothing is found. Each query is tried on a random subset of the pictures, small or
-    large, so that frequent words also sometimes have no relevant picture.
-    """
-    measures, bests, nones = [], [], []
-    for words in queries:
-        n_asked = round(math.exp(rng.uniform(math.log(min(_FEWEST, len(log_p))), math.log(len(log_p)))))
-        rows = rng.choice(len(log_p), n_asked, replace=False)[:, np.newaxis]
-        joint = together(list(log_p[rows, list(words)].T), dependence)
-        relevant = present[rows, list(words)].all(axis=1)
-        best = math.exp(float(joint.max()))
-        if relevant.any():
-            # mutants: >= -> >: an exact tie of real numbers
-            found = np.exp(joint) >= cut_off(joint, 0.0)
-            measures.append(2 * int((found & relevant).sum()) / int(found.sum() + relevant.sum()))
-            bests.append(best)
-        else:
-            nones.append(best)
-    if not measures or not nones:
-        return NOTHING_BELOW
-    value = [
-        # mutants: >= -> >, < -> <=: an exact tie of real numbers
-        np.where(np.array(bests) >= least, measures, 0.0).mean() + (np.array(nones) < least).mean()
-        for least in _LEASTS
-    ]
-    return float(_LEASTS[int(np.argmax(value))])
+    def trials() -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
+        for words in queries:
+            rows = drawn_rows(len(log_p), rng)[:, np.newaxis]
+            relevant = np.asarray(present[rows, list(words)].all(axis=1))
+            yield together(list(log_p[rows, list(words)].T), dependence), relevant
+
+    return least_found(trials())

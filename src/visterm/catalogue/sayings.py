@@ -71,6 +71,10 @@ class Sayings(Database):
         """The dropped classes or tags."""
         return self._read(vocabulary.dropped, kind)
 
+    def stray_keywords(self) -> dict[str, int]:
+        """Tags that only the metadata of one or two pictures gives, where most tags come from elsewhere."""
+        return self._read(vocabulary.stray_keywords)
+
     def aliases(self, kind: Kind) -> dict[str, str]:
         """Old names that were renamed or merged, and the name that replaced each."""
         return self._read(vocabulary.aliases, kind)

@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from visterm.catalogue.labels import check_kind, clean_name, find_term, make_term
 from visterm.catalogue.log import Connection
 from visterm.catalogue.merging import merge_term, unmerge
+from visterm.catalogue.records import import_source
 from visterm.errors import InputError
+from visterm.language.captions import MIN_COUNT
+
+#: Metadata inside the pictures are beside the point if at most this share of the tagged pictures have tags there.
+_FEW = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,30 @@ def uses(connection: Connection, kind: str) -> list[TermUse]:
         (kind,),
     )
     return [TermUse(*row) for row in rows]
+
+
+def stray_keywords(connection: Connection) -> dict[str, int]:
+    """Tags that only the metadata of one or two pictures gives, and their number of pictures, the most used first.
+
+    There are none where the pictures' own metadata are what most tags come from.
+    """
+    inside = import_source("xmp")
+    ((n_inside, n_tagged),) = connection.execute(
+        """SELECT count(DISTINCT CASE WHEN source.name = ? THEN picture_id END), count(DISTINCT picture_id) FROM label
+           JOIN term ON term.id = term_id JOIN source ON source.id = source_id
+           WHERE kind = 'tag' AND state = 'accepted' AND rank > 0 AND NOT dropped""",
+        (inside,),
+    )
+    if n_inside > _FEW * n_tagged:
+        return {}
+    rows = connection.execute(
+        """SELECT term.name, count(DISTINCT picture_id) AS n FROM label
+           JOIN term ON term.id = term_id JOIN source ON source.id = source_id
+           WHERE kind = 'tag' AND state = 'accepted' AND rank > 0 AND NOT dropped
+           GROUP BY term_id HAVING min(source.name = ?) AND n < ? ORDER BY n DESC, term.name""",
+        (inside, MIN_COUNT),
+    )
+    return dict(rows)
 
 
 def is_known(connection: Connection, kind: str, name: str) -> bool:

@@ -112,6 +112,10 @@ class Evidence:
         """The keys of all tags."""
         return list(self._columns)
 
+    def n_with_tag(self, name: str) -> int:
+        """How many pictures have a tag of this key."""
+        return sum(int(self._tags.indptr[c + 1] - self._tags.indptr[c]) for c in self._columns.get(name, ()))
+
     def with_tag(self, *names: str) -> Rows:
         """The pictures that have one of the tags."""
         return self._rows(self._tags, names)
@@ -165,8 +169,8 @@ class Evidence:
     def counts(self) -> Counter[str]:
         """How many pictures each known word or phrase has; words in captions and file names count if all letters."""
         counts: Counter[str] = Counter()
-        for name, columns in self._columns.items():
-            counts[name] += sum(int(self._tags.indptr[c + 1] - self._tags.indptr[c]) for c in columns)
+        for name in self._columns:
+            counts[name] += self.n_with_tag(name)
         for name, rows in self._of_class.items():
             counts[name] += len(rows)
         for lexicon in (self._texts.in_captions, self._texts.in_paths):

@@ -49,6 +49,8 @@ class Opened:
         _require_access(self.state)
         self.catalogue = Catalogue(self.state / CATALOGUE, root=self.folder)
         self.shelf = ModelShelf(self.state / "models")
+        #: What was learned of pictures and texts together; derived data, of which only the newest is kept.
+        self.text_shelf = ModelShelf(self.state / "texts")
         self._guard = threading.RLock()
 
     @classmethod

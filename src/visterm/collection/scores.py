@@ -46,7 +46,7 @@ _TIE = 1e-9
 #: What costs less processor time than this is read again at once; else after this many times its cost.
 _CHEAP, _SHARE = 0.1, 30.0
 #: What an index may hold.
-_KINDS = ("words", "pairs", "classes")
+_KINDS = ("words", "pairs", "classes", "texts")
 
 
 @dataclass(frozen=True)
@@ -206,6 +206,12 @@ def code_index(opened: Opened, model: Model, keys: Sequence[str]) -> Scored:
         return np.asarray(model.estimator.transform(X))
 
     return _current(opened, model, "codes", None, keys, codes)
+
+
+def text_index(opened: Opened, model: Model, keys: Sequence[str]) -> Scored:
+    """What counts of pictures for any text."""
+    columns, codes = model.estimator.n_columns, model.estimator.picture_codes
+    return _current(opened, model, "texts", columns, keys, codes, dtype="float16")
 
 
 def _current(

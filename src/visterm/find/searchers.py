@@ -14,6 +14,7 @@ from visterm import find
 from visterm.calibration.combining import DEPENDENCE
 from visterm.calibration.nothing_found import NOTHING_BELOW
 from visterm.catalogue.labels import Kind
+from visterm.collection.any_words import any_words, newest_model
 from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age
 from visterm.collection.moment import Collection, Frame
@@ -74,6 +75,8 @@ class Searchers:
         self.holdings = holdings
         #: Whether ``like:`` may name any file; a server that strangers may ask knows only pictures of the collection.
         self.read_files = True
+        #: Gives what was learned of pictures and texts, perhaps learning it first.
+        self.any_words: Callable[[Holdings], Model | None] = newest_model
         self._guard = threading.RLock()
         self._kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
@@ -89,12 +92,13 @@ class Searchers:
         together = model is not None and sum(1 for _ in terms_of(tree)) > 1
         classifier = self._classifier(model, tree, collection)
         vectors = installed.installed()
-        state = (collection, model, classifier, together, vectors and vectors.file)
+        texts = self.any_words(self.holdings) if any(term.field is None for term in terms_of(tree)) else None
+        state = (collection, model, classifier, together, vectors and vectors.file, texts)
         if self._known("searcher", state) is None:
             # This may take minutes, so nobody waits for it: meanwhile other threads search what is there.
             self._prepare(collection.frame, model, classifier)
         with self._guard:
-            ready, _ = self._keep("searcher", state, lambda: self._make(collection, model, classifier, together))
+            ready, _ = self._keep("searcher", state, lambda: self._make(collection, model, classifier, together, texts))
             return ready
 
     def _prepare(self, frame: Frame, model: Model | None, classifier: Model | None) -> None:
@@ -104,7 +108,12 @@ class Searchers:
                 prepare(self.holdings, used, kind, frame.keys)
 
     def _make(
-        self, collection: Collection, model: Model | None, classifier: Model | None, together: bool
+        self,
+        collection: Collection,
+        model: Model | None,
+        classifier: Model | None,
+        together: bool,
+        learned: Model | None,
     ) -> tuple[Ready, str | None]:
         frame = collection.frame
         notes: list[str | None] = []
@@ -124,6 +133,10 @@ class Searchers:
                 "classes", (frame, classifier), lambda: self._beliefs("class", frame, classifier)
             )
             notes.append(note)
+        texts = None
+        if learned is not None and frame.keys:
+            texts, note = self._keep("texts", (frame, learned), lambda: any_words(self.holdings, learned, frame))
+            notes.append(note)
         searcher = Searcher(
             collection.evidence,
             tag_beliefs,
@@ -134,6 +147,7 @@ class Searchers:
             aliases={str(kind): names for kind, names in frame.aliases.items()},
             dependence=settings.dependence,
             nothing_below=settings.nothing_below,
+            texts=texts,
         )
         left_out = list(dict.fromkeys(note for note in notes if note is not None))
         models: list[tuple[Kind, Model]] = [("tag", model)] if model is not None and tag_beliefs is not None else []

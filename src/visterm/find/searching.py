@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from visterm.errors import InputError
 from visterm.find.rank.searcher import Hit, Hits
 from visterm.find.searchers import Ready, Searchers
 from visterm.find.words.query import parse, terms
+from visterm.find.words.reading import Understood
 from visterm.models import Model
 
 _ONLY_PEOPLE = "no model can search yet, so only what people wrote was searched: train one to find more"
@@ -39,7 +40,9 @@ class Findings(PictureDocument):
     ``measured`` says whether the model's probabilities were learned on held-out pictures, and ``ages`` when the models
     learned. ``unknown`` words were left out. ``ignored`` words say nothing about pictures. ``taken_as`` maps a word to
     the word searched for instead, and ``near_in_meaning`` says how near they are in meaning. ``start`` pictures of the
-    list came before these.
+    list came before these. ``guessed`` is true if no picture counts as found, and those listed look most like what is
+    asked for. ``understood`` says of each word what it was understood as, and whether a model knows it;
+    ``read_as`` says the same in words. Words with ``no_model`` find only what people described with them.
     """
 
     query: str
@@ -60,6 +63,10 @@ class Findings(PictureDocument):
     missing: list[str]
     ages: list[Age]
     start: int = 0
+    understood: list[Understood] = field(default_factory=list)
+    guessed: bool = False
+    read_as: str = ""
+    no_model: list[str] = field(default_factory=list)
 
     def captions(self) -> Iterator[tuple[str, str]]:
         """Who says that each picture matches, or how likely it does."""
@@ -119,7 +126,7 @@ def findings(query: str, model: Model | None, ready: Ready, hits: Hits, kept: np
         query=query,
         model=None if model is None else model.info.reference,
         notes=[*notes, *_notes_about(model, query, classified=ready.classified)],
-        unknown=[note.word for note in hits.notes if note.meant is None],
+        unknown=[note.word for note in hits.notes if note.meant is None and not note.by_look],
         ignored=hits.ignored,
         taken_as={note.word: note.meant for note in hits.notes if note.meant is not None},
         near_in_meaning={
@@ -135,6 +142,12 @@ def findings(query: str, model: Model | None, ready: Ready, hits: Hits, kept: np
         weak=not missing and bool(is_weak),
         missing=sorted({word for words in missing for word in words}),
         ages=ready.ages,
+        understood=hits.understood,
+        guessed=hits.guessed,
+        read_as=", ".join(
+            word.in_words(searched=model is not None) for word in hits.understood if word.how != "ignored"
+        ),
+        no_model=[word.word for word in hits.understood if word.lacks_model],
     )
 
 

@@ -18,7 +18,7 @@ from visterm.documents.document import Document
 from visterm.errors import InputError, UsageError
 from visterm.exchange.readers import check_unicode, find_labels, find_tables, names_pictures, open_labels, open_pictures
 from visterm.labels.exporting import without_exports
-from visterm.language.captions import CaptionTokenizer
+from visterm.language.captions import MIN_COUNT, CaptionTokenizer
 
 if TYPE_CHECKING:
     from visterm.collection.holdings import Holdings
@@ -50,6 +50,8 @@ class Addition(Document):
     ``caption_words`` words and phrases became tags and gave ``caption_tags`` labels; ``other_words`` can only be
     searched. ``other_formats`` counts picture files that Visterm cannot read, by their ending, such as ``.heic``.
     ``notes`` are remarks about labels that were read. ``tables`` may hold labels, but have never been read.
+    ``stray_keywords`` (with their number of pictures) are inside the files of one or two pictures of a collection whose
+    tags come from elsewhere: search finds them, but no model learns them until a person says what they are.
     """
 
     dry_run: bool
@@ -62,6 +64,7 @@ class Addition(Document):
     other_formats: dict[str, int] = field(default_factory=dict)
     notes: list[Skipped] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
+    stray_keywords: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class AddOptions:
     With ``look_for_labels``, labels found with the pictures (``metadata.csv`` and the like, captions, XMP) are read.
     ``labels`` names further sources; ``format`` is their format if it should not be guessed. The format ``folders``
     makes each sub-folder a class. With ``caption_tags``, captions become tags; by default they do if a source has
-    captions but no tags. A useful word becomes a tag if at least ``min_count`` captions have it; ``phrases`` always do.
+    captions but no tags. A word or one of the ``phrases`` becomes a tag if at least ``min_count`` captions have it.
     ``tags_are`` says whether the tags that a source gives are all that fit a picture (``complete``) or some of them
     (``partial``); by default it is as when the source was read last, at first complete.
     Pictures that were removed stay out unless ``again`` is true. An edited file stays the same picture with its labels;
@@ -109,7 +112,7 @@ class AddOptions:
     format: str | None = None
     look_for_labels: bool = True
     caption_tags: bool | None = None
-    min_count: int = 2
+    min_count: int = MIN_COUNT
     phrases: Sequence[str] = ()
     tags_are: TagsAre | None = None
     again: bool = False
@@ -178,6 +181,7 @@ def _add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Ad
         other_formats=dict(report.other_formats.most_common()),
         notes=[note for reading in readings for note in reading.notes],
         tables=_unread_tables(holdings, folders, places, readings) if options.look_for_labels else [],
+        stray_keywords=holdings.catalogue.stray_keywords(),
     )
 
 

@@ -23,12 +23,14 @@ class Terms:
 
     ``quality`` says how well the model in use recognises a name on held-out pictures, from 0 to 1. For a class it is
     the share of its pictures that were classified rightly; for a tag, the average precision of a search for it.
+    ``not_learned`` are stray keywords of one or two pictures, with their number of pictures.
     """
 
     terms: list[TermUse]
     dropped: list[str]
     aliases: dict[str, str]
     quality: dict[str, float] = field(default_factory=dict)
+    not_learned: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ def vocabulary(holdings: Holdings, *, captions: bool = False) -> Vocabulary:
     def terms(kind: Kind) -> Terms:
         model = holdings.shelf.best(Task.CLASSIFY if kind == "class" else Task.ANNOTATE)
         quality = {} if model is None else model.training.get("label_quality", {})
-        return Terms(catalogue.vocabulary(kind), catalogue.dropped(kind), catalogue.aliases(kind), quality)
+        stray = catalogue.stray_keywords() if kind == "tag" else {}
+        return Terms(catalogue.vocabulary(kind), catalogue.dropped(kind), catalogue.aliases(kind), quality, stray)
 
     tags = terms("tag")
     words = _caption_words(holdings, {use.name for use in tags.terms}) if captions else None

@@ -4,8 +4,9 @@ from .captions import CaptionTokenizer as CaptionTokenizer
 from .captions import CaptionWords as CaptionWords
 from .families import word_families as word_families
 from .fillers import filler_words as filler_words
+from .forms import base_form as base_form
 from .forms import check_language as check_language
-from .forms import singular as singular
+from .function_words import function_words_of as function_words_of
 from .ordinary import is_ordinary as is_ordinary
 from .slips import nearest_name as nearest_name
 from .stop_lists import stop_words as stop_words
@@ -35,18 +36,19 @@ __all__ = [
     "TextEncoder",
     "Thesaurus",
     "WordVectors",
+    "base_form",
     "check_language",
     "compile_vectors",
     "file_key",
     "filler_words",
     "folded",
+    "function_words_of",
     "is_ordinary",
     "lookup_forms",
     "name_key",
     "nearest_name",
     "places_of_names",
     "rows_by_word",
-    "singular",
     "stop_words",
     "text_encoder",
     "unaccented",

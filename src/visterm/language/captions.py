@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from visterm.errors import InputError
-from visterm.language.forms import check_language, singular
+from visterm.language.forms import base_form, check_language
+from visterm.language.function_words import function_words
+from visterm.language.phrases import Pair, find_phrases
 from visterm.language.stop_lists import stop_words
-from visterm.language.useful_words import UsefulWords
+
+#: A word of fewer captions makes no tag: a model learns nothing of one or two pictures.
+MIN_COUNT = 3
+
+Ignored = Callable[[Sequence[str]], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +36,24 @@ class CaptionWords:
 class CaptionTokenizer:
     """Makes tags of captions.
 
-    A tag is one of the ``phrases``, or a word that is in at least ``min_count`` captions and not in ``stop_words``
-    (None: those of the ``language``, an ISO 639 code). A plural counts as its singular, also in phrases; in languages
-    other than English, every form counts as the dictionary form. With ``useful_only``, English verbs, adjectives and
-    vague words make no tags, and frequent pairs such as *traffic light* make one more tag.
+    A tag is one of the ``phrases``, or a word of at least ``min_count`` captions that is not in ``stop_words`` (None:
+    function words, in the language of each line). All forms of a word are one tag, also in phrases: its singular or
+    infinitive in English, in other languages its dictionary form. ``language`` is an ISO 639 code. In English, frequent
+    pairs of nouns such as *traffic light* make one more tag, beside their words.
 
-    >>> tokenizer = CaptionTokenizer(phrases=("tall building",))
+    >>> tokenizer = CaptionTokenizer(phrases=("tall building",), min_count=2)
     >>> tokenizer.tags(["Boats near tall buildings.", "A boat, a tall building and the sea"])
     [['boat', 'tall building'], ['boat', 'tall building']]
-    >>> CaptionTokenizer(language="fr").tags(["Les chevaux près de l'eau", "un cheval dans l'eau"])
+    >>> CaptionTokenizer(language="fr", min_count=2).tags(["Les chevaux près de l'eau", "un cheval dans l'eau"])
     [['cheval', 'eau'], ['cheval', 'eau']]
     >>> CaptionTokenizer(min_count=1).tags(["A man wearing a white hat rides a horse"])
-    [['man', 'hat', 'horse']]
+    [['man', 'wear', 'white', 'hat', 'ride', 'horse']]
     """
 
     stop_words: frozenset[str] | None = None
-    min_count: int = 2
+    min_count: int = MIN_COUNT
     phrases: tuple[str, ...] = ()
     language: str = "en"
-    useful_only: bool = True
 
     def __post_init__(self) -> None:
         if self.min_count < 1:
@@ -58,12 +63,12 @@ class CaptionTokenizer:
             raise InputError(f"the phrase {empty[0]!r} has no words")
 
     def words(self, caption: str) -> list[str]:
-        """The words and phrases of one caption, in order and in lower case, without stop words; plurals stay.
+        """The words and phrases of one caption, in order and in lower case, without stop words, in their own forms.
 
         >>> CaptionTokenizer().words("The dog's 2 red-brown puppies don't sleep")
         ['dog', 'red-brown', 'puppies', 'sleep']
         """
-        return list(self._words(caption, self._phrase_table()))
+        return list(self._words(caption, self._phrase_table(), self._ignored([caption])))
 
     def tags(self, captions: Iterable[str]) -> list[list[str]]:
         """The distinct tags of each caption, in order of appearance."""
@@ -71,20 +76,19 @@ class CaptionTokenizer:
 
     def read(self, captions: Iterable[str]) -> CaptionWords:
         """The tags of captions, and the words that made no tag."""
-        captions = list(captions)
-        learned = self._learned(captions)
-        bags = self._folded(captions, learned)
-        always = {" ".join(self._tokens(phrase)) for phrase in self.phrases}
+        bags = self._folded(list(captions))
         kept: Counter[str] = Counter()
         others: Counter[str] = Counter()
         for word, count in Counter(word for bag in bags for word in bag).items():
-            useful = learned is None or " " in word or word in always or learned.useful(word)
-            (kept if useful and count >= self.min_count else others)[word] = count
+            (kept if count >= self.min_count else others)[word] = count
         return CaptionWords([[word for word in bag if word in kept] for bag in bags], kept, others)
 
-    @property
-    def _ignored(self) -> frozenset[str]:
-        return stop_words(self.language) if self.stop_words is None else self.stop_words
+    def _ignored(self, captions: list[str]) -> Ignored:
+        """What tells the words of a line (as tokens) that say nothing, for the lines of these captions."""
+        given = self.stop_words
+        if given is not None:
+            return lambda _: given
+        return function_words([self._tokens(line) for text in captions for line in text.split("\n")], self.language)
 
     def _tokens(self, text: str) -> list[str]:
         """The words of a text; except in English, a stop word before an apostrophe is cut off: l'eau gives eau."""
@@ -96,58 +100,58 @@ class CaptionTokenizer:
             rest if rest and start in elided else token for token in tokens for start, _, rest in [token.partition("'")]
         ]
 
-    def _learned(self, captions: list[str]) -> UsefulWords | None:
-        """What the captions tell about their words; None if any word may be a tag."""
-        if not self.useful_only or self.language != "en":
-            return None
-        return UsefulWords.learn(captions, self._tokens, self._form, self._ignored)
+    def _found(self, captions: list[str]) -> frozenset[Pair]:
+        """Pairs of words of these captions that are one tag."""
+        if self.language != "en":
+            return frozenset()
+        return find_phrases(captions, self._tokens, self._form, self.stop_words or stop_words())
 
-    def _folded(self, captions: list[str], learned: UsefulWords | None) -> list[list[str]]:
+    def _folded(self, captions: list[str]) -> list[list[str]]:
         """The distinct words of each caption; plurals are folded using the words of all captions."""
-        table = self._phrase_table()
-        bags = [list(dict.fromkeys(self._words(caption, table, learned))) for caption in captions]
+        table, ignored, pairs = self._phrase_table(), self._ignored(captions), self._found(captions)
+        bags = [list(dict.fromkeys(self._words(caption, table, ignored, pairs))) for caption in captions]
         known = {word for bag in bags for word in bag}
-        folded = {word: word if " " in word else singular(word, known, self.language) for word in known}
+        folded = {word: word if " " in word else base_form(word, known, self.language) for word in known}
         # Folding may give a stop word: others, ones.
-        folded = {word: form for word, form in folded.items() if form not in self._ignored}
+        own = ignored([])
+        folded = {word: form for word, form in folded.items() if form not in own}
         return [list(dict.fromkeys(folded[word] for word in bag if word in folded)) for bag in bags]
 
     def _words(
-        self, caption: str, phrases: dict[tuple[str, ...], str], learned: UsefulWords | None = None
+        self, caption: str, phrases: dict[tuple[str, ...], str], ignored: Ignored, pairs: frozenset[Pair] = frozenset()
     ) -> Iterator[str]:
-        """The words and phrases of a caption; those of ``phrases`` stand for their words, learned ones beside them."""
-        tokens = self._tokens(caption)
-        forms = [self._form(token) for token in tokens] if phrases or learned else []
+        """The words and phrases of a caption; those of ``phrases`` stand for their words, ``pairs`` beside them."""
         lengths = sorted({len(phrase) for phrase in phrases}, reverse=True)
-        pairs = learned.phrases if learned is not None else {}
-        position, silent = 0, set[int]()
-        while position < len(tokens):
-            for length in lengths:
-                if phrase := phrases.get(tuple(forms[position : position + length])):
-                    yield phrase
-                    position += length
-                    break
-            else:
-                pair = tuple(forms[position : position + 2])
-                if pair in pairs:
-                    yield " ".join(pair)
-                    silent.update(position + i for i in pairs[pair])
-                if position not in silent and self._says_something(tokens[position]):
-                    yield tokens[position]
-                position += 1
+        for line in caption.split("\n"):
+            tokens = self._tokens(line)
+            empty = ignored(tokens)
+            forms = [self._form(token) for token in tokens] if phrases or pairs else []
+            position = 0
+            while position < len(tokens):
+                for length in lengths:
+                    if phrase := phrases.get(tuple(forms[position : position + length])):
+                        yield phrase
+                        position += length
+                        break
+                else:
+                    pair = tuple(forms[position : position + 2])
+                    if pair in pairs:
+                        yield " ".join(pair)
+                    if tokens[position] not in empty and _says_something(tokens[position]):
+                        yield tokens[position]
+                    position += 1
 
     def _phrase_table(self) -> dict[tuple[str, ...], str]:
         """Phrases by the forms of their words; a phrase's tag is its words in lower case."""
         return {tuple(map(self._form, tokens)): " ".join(tokens) for tokens in map(self._tokens, self.phrases)}
 
     def _form(self, token: str) -> str:
-        return singular(token, language=self.language)
+        return base_form(token, language=self.language)
 
-    def _says_something(self, token: str) -> bool:
-        if token in self._ignored or not any(map(str.isalpha, token)):
-            return False
-        # A single letter is not a word, but a single ideograph (category Lo) may be.
-        return len(token) > 1 or unicodedata.category(token) == "Lo"
+
+def _says_something(token: str) -> bool:
+    # A single letter is not a word, but a single ideograph (category Lo) may be.
+    return any(map(str.isalpha, token)) and (len(token) > 1 or unicodedata.category(token) == "Lo")
 
 
 class _WordCharacters(dict[int, str]):

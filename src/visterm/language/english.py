@@ -1,8 +1,10 @@
-"""Singulars of English plurals."""
+"""The forms of English words brought to one: plurals, forms of verbs, comparatives."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+
+from visterm.language.english_lists import NOUNS, verb_of
 
 #: Plurals that the rules below get wrong.
 IRREGULAR = {
@@ -29,6 +31,42 @@ _UNCHANGED = """
     tights towards trousers wales
 """
 UNCHANGED = frozenset(_UNCHANGED.split())
+
+
+#: Adjectives whose comparatives and superlatives count as the adjective.
+_COMPARED = """
+    big bright brown busy calm clean clear close cold cool dark deep dirty dry fast fat few fine full funny great
+    happy hard heavy high hot large late light little long loud low near new nice old plain poor pretty quick quiet
+    rich rough round safe sharp short slow small smooth soft steep strange strong sunny tall thick thin tiny
+    tough warm weak wet white wide wild windy young
+"""
+
+
+def _comparatives() -> Iterator[tuple[str, str]]:
+    for word in _COMPARED.split():
+        short_vowel = len(word) > 2 and word[-1] in "gtdnm" and word[-2] in "aeiou" and word[-3] not in "aeiou"
+        stem = word[:-1] + "i" if word.endswith("y") else word.rstrip("e") if word.endswith("e") else word
+        stem += word[-1] if short_vowel else ""
+        yield from ((f"{stem}er", word), (f"{stem}est", word))
+
+
+_ADJECTIVE_OF = dict(_comparatives())
+
+
+def english_base(word: str, known: Collection[str] = ()) -> str:
+    """The one form of an English word in lower case: of a noun the singular, of a verb the infinitive.
+
+    Words that have forms of two kinds are one word: parked cars and a park. A noun that only looks like a form of a
+    verb stays: a building is not what people build.
+
+    >>> words = ("boats", "men", "jumping", "jumps", "ran", "building", "waves", "leaves", "older", "swimming", "red")
+    >>> [english_base(word) for word in words]
+    ['boat', 'man', 'jump', 'jump', 'run', 'building', 'wave', 'leaf', 'old', 'swim', 'red']
+    """
+    one = english_singular(word, known)
+    if word in IRREGULAR or word in UNCHANGED or one in NOUNS:
+        return one
+    return verb_of(word) or verb_of(one) or _ADJECTIVE_OF.get(word, one)
 
 
 def english_singular(word: str, known: Collection[str] = ()) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from visterm.language.english_lists import NOUNS, verb_of
 from visterm.language.words import folded, name_key
 
 
@@ -12,7 +11,7 @@ def word_families(counts: Mapping[str, int], language: str = "en") -> list[list[
     """Groups of names that are forms of one word; in each, the most used name first, among equals the shortest.
 
     ``counts`` are the names in use with their number of pictures. Names belong together if they differ in case,
-    spaces, hyphens or plural only, or, in English, if they are forms of one frequent verb. The family of the most
+    spaces, hyphens or form only, such as plurals and, in English, forms of frequent verbs. The family of the most
     pictures comes first.
 
     >>> word_families({"climb": 3, "climbing": 9, "kids": 2, "kid": 2, "sunset": 5, "Sun set": 1, "building": 4})
@@ -43,8 +42,6 @@ def _forms(name: str, language: str) -> Iterator[str]:
         return
     yield joined
     yield folded(key, language).replace(" ", "").replace("_", "")
-    if language == "en" and " " not in key and key not in NOUNS and (verb := verb_of(key)) is not None:
-        yield verb
 
 
 def _first(leader: Mapping[str, str], form: str) -> str:

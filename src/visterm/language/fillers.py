@@ -23,6 +23,14 @@ _FILLERS = {
         foto fotografia fotografie immagine immagini
         mostra mostrami mostrare cerca cercare trova trovare dammi vedere voglio vorrei
     """,
+    "nl": """
+        foto foto's fotos fotografie afbeelding afbeeldingen plaatje plaatjes beeld beelden
+        toon tonen vind vinden zoek zoeken geef zien wil graag
+    """,
+    "pt": """
+        foto fotos fotografia fotografias imagem imagens retrato retratos
+        mostra mostrar mostre encontra encontrar procura procurar dá ver quero queria
+    """,
 }
 _BY_LANGUAGE = {language: frozenset(words.split()) for language, words in _FILLERS.items()}
 

@@ -1,4 +1,4 @@
-"""Reduces the forms of a word to one: plurals in English, all inflected forms in other languages."""
+"""Reduces the forms of a word to one: plurals to singulars, forms of verbs to the infinitive."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from visterm.errors import InputError
-from visterm.language.english import english_singular
+from visterm.language.english import english_base
 
 _CODE = re.compile(r"[a-z]{2,3}")
 
 
-def singular(word: str, known: Collection[str] = (), language: str = "en") -> str:
+def base_form(word: str, known: Collection[str] = (), language: str = "en") -> str:
     """The one form under which all forms of a lower-case word are looked up; folding it again changes nothing.
 
-    ``language`` is an ISO 639 code. In English, plurals become singulars and other words stay as they are; if spelling
-    allows several singulars, one of the ``known`` words is preferred. In other languages, simplemma's tables turn every
-    form into the dictionary form; words of languages that simplemma lacks stay as they are.
+    ``language`` is an ISO 639 code. English nouns become singular, verbs become infinitives, comparatives become plain;
+    if spelling allows several singulars, one of the ``known`` words is preferred. In other languages, simplemma's
+    tables turn every form into the dictionary form; words of languages that simplemma lacks stay as they are.
 
-    >>> singular("churches"), singular("taxis", known={"taxi"})
-    ('church', 'taxi')
-    >>> singular("häuser", language="de"), singular("chevaux", language="fr")
+    >>> base_form("churches"), base_form("jumping"), base_form("taxis", known={"taxi"})
+    ('church', 'jump', 'taxi')
+    >>> base_form("häuser", language="de"), base_form("chevaux", language="fr")
     ('haus', 'cheval')
     """
-    return english_singular(word, known) if language == "en" else _lemma(word, language)
+    return english_base(word, known) if language == "en" else _lemma(word, language)
 
 
 def check_language(language: str) -> None:

@@ -4,65 +4,96 @@ from __future__ import annotations
 
 _STOP_WORDS = {
     "en": """
-        a about above across after again against all almost along already also although always am among an and another
-        any are aren't around as at away be because been before behind being below beneath beside besides between beyond
-        both but by can can't cannot could did do does doesn't doing don't down during each either else ever every few
-        for from further had has have having he her here hers him his how i i'm if in inside into is isn't it its just
-        let like many may me might more most much must my near next no nor not of off on once one only onto or other our
-        ours out outside over own per same several shall she should since so some such than that the their theirs them
-        then there these they this those through to together too toward towards two under until up upon us very via was
-        we were what when where whether which while who whom whose why will with within without would you your yours
+        a about above across after again against all almost along alongside already also although always am amid
+        amidst among amongst an and another any are aren't around as at atop away be because been before behind
+        being below beneath beside besides between beyond but by can can't cannot could despite did do does doesn't
+        doing don't down during each either else et etc ever every except few for from further had has have having
+        he he's hence her here hers herself him himself his how i i'll i'm i've if in inside into is isn't it it's
+        its itself just let like many may me might mine more most much must my myself near next no nor not of off on
+        once one oneself only onto or other ought our ours ourselves out outside over own per plus regarding same
+        several shall she she's should since so some such than that that's the their theirs them themselves then
+        there there's these they they're this those through thus till to together too toward towards under
+        underneath unless unlike until up upon us versus very via was we we're were what whatever when whenever
+        where whereby wherein wherever whether which whichever while whilst who who's whoever whom whose why will
+        with within without worth would yet you you're your yours yourself yourselves
     """,
     "de": """
-        aber alle allem allen aller alles als also am an andere anderen auch auf aus außer ausser bei beim bin bis da
-        damit dann das dass dein deine dem den denn der des die dies diese diesem diesen dieser dieses doch dort du
-        durch ein eine einem einen einer eines er es etwas euch euer für gegen hat haben hatte hier hinter ich ihm ihn
-        ihnen ihr ihre im in ins ist ja jede jeder jedes kein keine kann mehr mein meine mich mir mit nach neben nicht
-        noch nun nur ob oder ohne sehr sein seine sich sie sind so über um und uns unser unter viel viele vom von vor
-        war waren was weil wenn wer werden wie wir wird wo zu zum zur zwei zwischen
+        aber alle allem allen aller alles als also am an andere anderen anstatt auch auf aus ausser außer bei beim
+        bevor bin bis da dabei damit daneben dann daran darauf darin darum darunter darüber das dass davon davor
+        dazu dein deine dem den denen denn der deren derer des dessen die dies diese diesem diesen dieser dieses
+        doch dort du durch eben ehe ein eine einem einen einer eines einige einigen einiger er es etwa etwas euch
+        euer falls für gar gegen habe haben hat hatte hatten hattest hier hinten hinter ich ihm ihn ihnen ihr ihre
+        ihrem ihren ihrer im in ins ist ja jede jedem jeden jeder jedes jedoch jenem jenen jener kann kein keine
+        keinem keinen keiner können könnte mag man manche mehr mein meine meinem meinen meiner mich mir mit muss
+        müssen nach neben nicht noch nun nur ob obwohl oder ohne sehr sei seid sein seine seinem seinen seiner
+        seines seit selbst sich sie sind so soll sollen sonst statt trotz um und uns unser unter viel viele vom von
+        vor war waren was weil welche welchem welchen welcher welches wenn wer werden wessen wie wieder wir wird wo
+        wollen worden wurde wurden während währenddessen zu zum zur zwar zwischen über
     """,
     "fr": """
-        a ai ainsi alors après au aucun aussi autre autres aux avant avec beaucoup c car ce ceci cela celle celui ces
-        cet cette chez comme contre d dans de derrière des dessous dessus deux devant donc du elle elles en encore entre
-        est et étaient était été être eux fait ici il ils j je jusqu l la le les leur leurs lui m ma mais me même mes
-        moi mon n ne ni nos notre nous on ont ou où par parmi pas pendant peu plus pour près qu quand que quel quelle
-        qui s sa sans se ses si son sont sous sur t ta te tes toi ton tous tout toute toutes très trop tu un une vers
-        voici voilà vos votre vous y
+        a afin ai ainsi alors après au aucun auquel aura aussi autre autres aux avaient avait avant avec avoir ayant
+        beaucoup c car ce ceci cela celle celles celui cependant certaines certains ces cet cette chacun chaque chez
+        comme contre d dans de depuis derrière des dessous dessus devant donc dont du duquel dès elle elles en
+        encore entre est et eu eux fait fut fût ici il ils j jamais je jusqu l la laquelle le lequel les lesquelles
+        lesquels leur leurs lors lorsque lui m ma mais malgré me mes mienne moi moins mon même n ne ni nos notre
+        nous on ont ou où par parce parmi pas pendant peu plus pour pourquoi près puis puisque qu quand que quel
+        quelle quelles quelques quels qui quoi rien s sa sans se selon ses si sien sinon soi soit sommes son sont
+        sous sur t ta tandis te tel telle telles tels tes toi ton tous tout toute toutes trop très tu un une va vers
+        voici voilà vont vos votre vous y étaient était été être
     """,
     "es": """
-        a al algo alguna alguno algunos ambos ante antes aquel aquella aquí así aún aunque bajo bien cada casi como con
-        contra cual cuando de del desde después detrás donde dos durante e el él ella ellas ellos en encima entre era
-        eran es esa esas ese eso esos esta está están estas este esto estos fue ha había hacia han hasta hay junto la
-        las le les lo los más me mi mientras mis mucho muchos muy nada ni no nos nosotros nuestra nuestro o otra otras
-        otro otros para pero poco por porque que qué quien se según ser si sí sin sino sobre son su sus también tan te
-        tiene todo todos tras tu tus u un una unas uno unos y ya yo
+        a además ahora al algo alguna alguno algunos ambas ambos ante antes aquel aquella aquellas aquello aquellos
+        aquí así aunque aún bajo bien cada casi como con contra cual cualquier cuando cuya cuyo cuyos de debajo del
+        delante dentro desde después detrás dicho donde doquier durante e el ella ellas ellos en encima enfrente
+        entre era eran es esa esas ese eso esos esta estaba estaban estando estas este esto estos está están fue
+        fuera ha había habían hace hacen hacia han hasta hay he hemos junto la las le les lo los me mi mientras mis
+        misma mismas mismo mismos mucho muchos muy más nada ni ninguna ninguno no nos nosotros nuestra nuestro nunca
+        o ora os otra otras otro otros para pero poco por porque pues que quien quienes qué se sea según ser si sido
+        siempre sin sino sobre solo son su sus sí sólo tal tales también tampoco tan tanto te tener tiene tienen
+        toda todas todo todos tras tu tus u un una unas uno unos usted ustedes vosotros y ya yo él
     """,
     "it": """
-        a abbiamo ad agli ai al alcune alcuni all alla alle allo altra altre altri altro anche ancora avanti c che chi
-        ci ciò coi col come con contro cosa così d da dagli dai dal dall dalla dalle dallo degli dei del dell della
-        delle dello dentro di dietro dopo dove due durante e è ed era erano essere fra fuori già gli ha hanno i il in
-        io l la le lei li lo loro lui ma me mentre mi mia mie mio molti molto ne negli nei nel nell nella nelle nello
-        no noi non nostra nostro o ogni per perché più poco presso prima quale quando quasi quel quell quella quelle
-        quelli quello quest questa queste questi questo qui s sé se senza si sono sopra sotto stata stato su sua sue
-        sugli sui sul sull sulla sulle sullo suo suoi tra tu tutta tutte tutti tutto un una uno v verso vi via voi
+        a abbiamo ad affinché agli ai al alcune alcuni all alla alle allo allora altra altre altri altro ambedue
+        anche ancora avanti avere aveva avevano c che chi ci ciascun ciascuno ciò coi col come con contro cosa così
+        cui d da dagli dai dal dall dalla dalle dallo davanti degli dei del dell della delle dello dentro di dietro
+        dopo dove dunque durante e ed ella entrambi era erano essa esse essere essi esso finché fosse fra fuori
+        furono già gli gran ha hanno i il in infatti inoltre invece io l la le lei li lo loro lui lungo ma mai
+        malgrado me mediante mentre mi mia mie mio molti molto ne negli nei nel nell nella nelle nello nemmeno
+        neppure nessun nessuna nessuno niente no noi non nostra nostro nulla o ogni oltre oppure ovvero per perché
+        più poco presso prima pure qualche qualcuno quale quando quanto quasi quel quell quella quelle quelli quello
+        quest questa queste questi questo qui quindi s sarà se sei senza si sia siamo sono sopra sotto sta stanno
+        stata stato stessa stesse stessi stesso su sua sue sugli sui sul sull sulla sulle sullo suo suoi sé tale
+        tali tanto tra tu tutta tuttavia tutte tutti tutto un una uno v vengono verso vi via viene voi è
     """,
     "nl": """
-        aan achter al alle als ander andere bij binnen boven buiten daar dan dat de deze die dit doch doen door dus een
-        eens en er ergens geen haar had hadden heb hebben heeft heel het hem hen hier hij hoe hun iets ik in is ja je
-        jouw jullie kan langs maar me meer men met mij mijn na naar naast niet niets nog nu of om omdat onder ons onze
-        ook op over reeds rond samen sinds te tegen ten ter tijdens toch toen tot tussen twee u uit uw van veel via
-        voor waar waren was wat we wel werd wie wij wordt worden zal ze zelf zich zij zijn zo zonder
+        aan achter al aldus alle alleen alles als alsof ander andere beide bent bij binnen boven buiten daar daarin
+        daarop dan dat de deed deze dezelfde die dit doch doen door doordat dus een eens elk elke en ene er ergens
+        erin eronder erop ervan evenals gaan gaat geen geworden haar had hadden hare heb hebben hebt heeft heel hem
+        hen het hetzelfde hier hierop hij hoe hun ieder iedereen iemand iets ik in indien inmiddels is ja je jezelf
+        jij jouw jullie kan kon konden kunnen langs maar mag me meer men met mezelf mij mijn moet moeten na naar
+        naast nadat niet niets noch nog nooit nu of ofschoon ofwel om omdat omheen onder ons onze ooit ook op opdat
+        over reeds rond samen sinds te tegen ten ter terwijl tijdens toch toen tot totdat tussen u uit uw uwe van vanaf
+        vanuit veel via voor vooral waar waarbij waarin waarop waarvan wanneer waren was wat we wel werd werden wie
+        wij wil willen worden wordt zal ze zelf zich zij zijn zo zodat zonder zou zouden zowel zulke zullen
     """,
     "pt": """
-        a à ao aos aquela aquele aqui aquilo as às até cada com como contra da daquele das de dela dele deles depois
-        desde dessa desse desta deste do dois dos duas durante e é ela elas ele eles em entre era eram essa essas esse
-        esses esta está estão estas este estes eu foi foram há isso isto já junto lhe lhes mais mas me mesmo meu meus
-        minha muito muitos na não nas nem nessa nesse nesta neste no nos nós nossa nosso num numa o onde os ou outra
-        outras outro outros para pela pelas pelo pelos perto por porque quando que quem se sem ser seu seus só sob sobre
-        são sua suas também tem têm teu todas todo todos tu tua um uma umas uns você
+        a ainda algum alguma algumas alguns além ambas ambos ante ao aos apenas após aquela aquelas aquele aqueles
+        aqui aquilo as assim através atrás até cada com como conforme contra cuja cujo cujos da daquele das de dela
+        dele deles dentro depois desde dessa dessas desse desses desta destas deste destes do dos durante e ela elas
+        ele eles em embora enquanto entre então era eram essa essas esse esses esta estando estas estava estavam
+        este estes está estão eu foi fora foram frente haver havia há isso isto junto já la las lhe lhes lo logo los
+        mais mas me mesma mesmas mesmo mesmos meu meus minha muito muitos na nas nem nenhum nenhuma nessa nesse
+        nesta neste no nos nossa nossas nosso nossos num numa nunca não nós o onde os ou outra outras outro outros
+        para pela pelas pelo pelos perante perto pois por porque portanto porém quais qual qualquer quando quanto
+        que quem se segundo seja sem sempre sendo ser seu seus sido sob sobre somente sua suas são só tais tal
+        também tanto tem ter teu teve tinha tinham toda todas todo todos tu tua tudo têm um uma umas uns você vocês
+        vos à às é
     """,
 }
 _BY_LANGUAGE = {language: frozenset(words.split()) for language, words in _STOP_WORDS.items()}
+#: The languages that have a list.
+LISTED = tuple(_BY_LANGUAGE)
+_NONE: frozenset[str] = frozenset()
 
 
 def stop_words(language: str = "en") -> frozenset[str]:
@@ -71,4 +102,4 @@ def stop_words(language: str = "en") -> frozenset[str]:
     >>> "the" in stop_words(), "und" in stop_words("de"), len(stop_words("fi"))
     (True, True, 0)
     """
-    return _BY_LANGUAGE.get(language, frozenset())
+    return _BY_LANGUAGE.get(language, _NONE)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
-from visterm.language.forms import singular
+from visterm.language.forms import base_form
 from visterm.language.stop_lists import stop_words
 
 #: Words whose cosine is below this are not near in meaning.
@@ -197,4 +197,4 @@ class Thesaurus:
 def _parts_of(phrase: str, language: str) -> list[tuple[str, ...]]:
     """The phrase, then each of its words with the forms to look up."""
     words = [word for word in phrase.split() if word not in stop_words(language)]
-    return [(phrase,), *((word, singular(word, language=language)) for word in words)]
+    return [(phrase,), *((word, base_form(word, language=language)) for word in words)]

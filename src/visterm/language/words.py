@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from visterm.language.forms import singular
+from visterm.language.forms import base_form
 
 _ASCII_WORDS = re.compile(r"[0-9A-Za-z_]+")
 #: What may stand between the words of a name without changing it.
@@ -79,7 +79,7 @@ def folded(name: str, language: str = "en") -> str:
 
 @lru_cache(maxsize=100_000)
 def _form(word: str, language: str) -> str:
-    return singular(word, language=language)
+    return base_form(word, language=language)
 
 
 class Speller:

@@ -1,7 +1,9 @@
+from . import any_words as any_words
 from . import evaluating as evaluating
 from . import quality as quality
 from . import reports as reports
 from . import training as training
+from .any_words import AnyWordsLearned as AnyWordsLearned
 from .engine.attempts import Attempt as Attempt
 from .engine.attempts import Candidate as Candidate
 from .engine.attempts import attempt as attempt
@@ -56,6 +58,7 @@ __all__ = [
     "STANDARD_MEASURES",
     "SUGGESTIONS_RIGHT",
     "TAGS_FOUND",
+    "AnyWordsLearned",
     "Attempt",
     "Candidate",
     "Choice",
@@ -78,6 +81,7 @@ __all__ = [
     "Trained",
     "TrainedModel",
     "Training",
+    "any_words",
     "as_ranker",
     "attempt",
     "choose",

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 def labels_only(holdings: Holdings, collection: Collection) -> Dataset:
-    """The readable pictures and what people and imports said of them, without features."""
+    """The readable pictures and what people and imports said of them, without features.
+
+    Keywords that came inside the files of one or two pictures are left out: a person is asked about them.
+    """
     truth = collection.truth
     if not len(truth):
         raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
@@ -36,7 +39,7 @@ def labels_only(holdings: Holdings, collection: Collection) -> Dataset:
     nothing = np.empty((len(truth), 0), np.float32)
     names, denied = tuple(truth.tag_names), truth.rejected if truth.rejected.nnz else None
     classes, tags = (_origin(measuring_sample(holdings, collection, kind)) for kind in get_args(Kind))
-    return Dataset(
+    data = Dataset(
         name=holdings.folder.name,
         X=nothing,
         y=y,
@@ -50,6 +53,8 @@ def labels_only(holdings: Holdings, collection: Collection) -> Dataset:
         class_origin=classes,
         tag_origin=tags,
     )
+    stray = holdings.catalogue.stray_keywords()
+    return data.with_tags(np.array([i for i, tag in enumerate(names) if tag not in stray], int)) if stray else data
 
 
 def _origin(sample: MeasuringSample) -> Origin:

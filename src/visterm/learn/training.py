@@ -23,6 +23,7 @@ from visterm.documents.document import Document
 from visterm.documents.figure import Figure
 from visterm.errors import InputError, UsageError
 from visterm.learn import Attempt, Choice, Dataset, Trained, learns_from_untagged, train_method
+from visterm.learn.any_words import AnyWordsLearned, any_words_learned
 from visterm.learn.choosing import MINUTES, Chooser, why_not
 from visterm.learn.data import labelled, labelled_but_unreadable, labels_only, require_labels
 from visterm.learn.learned_search import learned_search
@@ -138,7 +139,8 @@ class Training(Document):
     """What ``train`` did without a named method: one outcome each for classes, tags and search.
 
     The models learned from ``labelled`` pictures. ``left_out`` pictures have labels, too, but could not be used, with
-    the reason. ``earlier`` counts the undecided suggestions of earlier versions of the models.
+    the reason. ``earlier`` counts the undecided suggestions of earlier versions of the models. ``any_words`` says what
+    was learned to search by any words.
     """
 
     outcomes: list[Outcome]
@@ -148,6 +150,7 @@ class Training(Document):
     missing: list[str]
     left_out: list[Skipped] = field(default_factory=list)
     earlier: dict[str, int] = field(default_factory=dict)
+    any_words: AnyWordsLearned | None = None
 
 
 def train(
@@ -223,6 +226,7 @@ def train_all(
             models.append(model)
         tags = model if what == "tags" else tags
         outcomes[what] = _outcome(what, model, choice)
+    texts = any_words_learned(holdings)
     return Training(
         outcomes=[outcomes.get(what) or Outcome(what, reason=reason) for what, reason in reasons.items()],
         pictures=len(chooser.labels),
@@ -231,6 +235,7 @@ def train_all(
         missing=chooser.missing,
         left_out=list({skipped.where: skipped for model in models for skipped in model.left_out}.values()),
         earlier={version: number for model in models for version, number in model.earlier.items()},
+        any_words=texts,
     )
 
 

@@ -194,7 +194,7 @@ def _parts(contents: dict[str, Any], info: ModelInfo, folder: Path) -> Parts:
         del data
         estimator = unpack(contents["estimator"], tensors)
         relevance = unpack(contents.get("relevance"), tensors)
-        if relevance is not None and not hasattr(relevance, "log_probabilities"):
+        if relevance is not None and not (hasattr(relevance, "log_probabilities") or hasattr(relevance, "by_look")):
             raise InputError("its relevance cannot compute probabilities")
         recipe = recipe_named(info.recipe)
         if state := {name.removeprefix(_RECIPE): a for name, a in tensors.items() if name.startswith(_RECIPE)}:

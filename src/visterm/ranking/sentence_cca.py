@@ -27,7 +27,7 @@ from visterm.contracts import (
     n_pictures,
 )
 from visterm.errors import InputError
-from visterm.language.text_encoder import DEFAULT, text_encoder
+from visterm.language.text_encoder import DEFAULT, TextEncoder, text_encoder
 from visterm.ranking.queries import idf
 from visterm.ranking.spaces.said_texts import Said, said_of_pictures, seen_texts, usual_sentence
 from visterm.ranking.spaces.shared_space import SharedSpace, crowding, unit
@@ -138,32 +138,41 @@ class SentenceCCA(AnnotatorMixin, Estimator):
     ) -> Self:
         """Learn from all that is said of the pictures; ``texts`` are a sequence of texts for each, perhaps empty."""
         self._validate_params()
-        features = self._checked(X, fitting=True)
-        n = n_pictures(features)
+        n = n_pictures(X)
         checked = check_tags(sparse.csr_array((n, 0)) if tags is None else tags, n)
         named = texts is not None or tag_names is not None or class_probabilities is not None
         _check_texts(texts, tag_names, n, int(checked.shape[1]))
         if named and tag_names is None and checked.nnz:
             raise InputError("the tags have no names to be compared with texts: pass tag_names")
         encoder = text_encoder(self.encoder) if named else None
-        self.encoder_ = f"{encoder.name} {encoder.fingerprint}" if encoder is not None else ""
-        said = said_of_pictures(checked, texts, tag_names, encoder)
-        has_text = said.counts > 0
-        if not has_text.any() and class_probabilities is None:
-            raise InputError("no picture has a tag or another text: at least one is needed to learn from")
-        seen = None if class_probabilities is None else seen_texts(class_probabilities, self.encoder)
-        if seen is not None and len(seen) != n:
-            raise InputError(f"class_probabilities have {len(seen)} rows, but X has {n} pictures")
-        self.n_tags_, self.n_texts_ = int(checked.shape[1]), int(has_text.sum())
+        self._learn(X, said_of_pictures(checked, texts, tag_names, encoder), class_probabilities, encoder)
+        self.n_tags_ = int(checked.shape[1])
         self._count_tags(checked)
         self.idf_ = idf(self.tag_counts_, max(1, int((np.diff(checked.indptr) > 0).sum())))
-        self._find_directions(features, said, seen)
-        self._keep_bank(features, said)
         words = np.eye(self.n_tags_, dtype=np.float32)
         if encoder is not None:
             words = encoder.encode(tag_names or [""] * self.n_tags_)
         self.word_codes_ = self._text_directions(words)
         return self
+
+    def fit_said(self, X: Features, said: Said, class_probabilities: Any = None) -> Self:
+        """Learn from texts that the encoder has already turned into vectors; only texts can be asked for then."""
+        self._validate_params()
+        self._learn(X, said, class_probabilities, text_encoder(self.encoder))
+        return self
+
+    def _learn(self, X: Features, said: Said, class_probabilities: Any, encoder: TextEncoder | None) -> None:
+        features = self._checked(X, fitting=True)
+        self.encoder_ = f"{encoder.name} {encoder.fingerprint}" if encoder is not None else ""
+        has_text = said.counts > 0
+        if not has_text.any() and class_probabilities is None:
+            raise InputError("no picture has a tag or another text: at least one is needed to learn from")
+        seen = None if class_probabilities is None else seen_texts(class_probabilities, self.encoder)
+        if seen is not None and len(seen) != said.n_pictures:
+            raise InputError(f"class_probabilities have {len(seen)} rows, but X has {said.n_pictures} pictures")
+        self.n_texts_ = int(has_text.sum())
+        self._find_directions(features, said, seen)
+        self._keep_bank(features, said)
 
     def score_texts(self, X: Features, texts: Sequence[str]) -> Scores:
         """(n_texts, n_pictures), larger is better: pictures for any text, tag or sentence."""

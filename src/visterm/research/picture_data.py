@@ -71,7 +71,7 @@ def _flickr1500(folder: Path) -> Iterator[tuple[Path, Record]]:
     with (folder / "captions.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     captions = [" . ".join(text for name, text in row.items() if name.startswith("caption")) for row in rows]
-    tags = CaptionTokenizer(useful_only=False).tags(captions)
+    tags = CaptionTokenizer(min_count=2).tags(captions)
     for row, own in zip(rows, tags, strict=True):
         split = None if row["split"] == "train" else row["split"]
         yield folder / "pictures" / row["file_name"], Record(row["file_name"], tags=tuple(own), split=split)

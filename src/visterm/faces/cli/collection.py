@@ -25,6 +25,7 @@ from visterm.faces.cli.output import (
     show_skipped,
     table,
 )
+from visterm.faces.cli.vocabulary import about_stray
 
 if TYPE_CHECKING:
     from visterm.faces.creating import Created
@@ -77,7 +78,7 @@ def add(
     ] = None,
     min_count: Annotated[
         int, typer.Option(help="How many captions must have a word before it becomes a tag.", min=1)
-    ] = 2,
+    ] = 3,
     phrase: Annotated[list[str] | None, typer.Option(help="Words of captions that become one tag; repeatable.")] = None,
     tags: Annotated[
         str | None,
@@ -135,6 +136,8 @@ def _print_addition(done: labels.Addition) -> None:
             f"{counted(done.other_words, 'other word')} can be searched but did not become tags: visterm vocabulary"
             " --captions lists them, visterm add --caption-tags --phrase WORD makes one a tag"
         )
+    if done.stray_keywords:
+        say(about_stray(done.stray_keywords))
     if done.tables:
         others = f" (and {counted(len(done.tables) - 1, 'other table')})" if len(done.tables) > 1 else ""
         named = shlex.quote(done.tables[0])

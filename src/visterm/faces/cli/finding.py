@@ -237,6 +237,8 @@ def _print_drawing(done: find.Drawing) -> None:
 def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> None:
     for note in findings.notes:
         say(note, style="yellow")
+    if findings.read_as:
+        say(f"understood: {findings.read_as}", style=_FAINT)
     if findings.ignored:
         say(f"ignored words that say nothing about pictures: {', '.join(findings.ignored)}", style=_FAINT)
     told = [found for found in findings.found if found.told]
@@ -253,7 +255,9 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> No
         by_model = [found for found in likely if found.missing == missing]
         _print_group(f"people say{_without(missing)}", by_people, why=why)
         _print_group(f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=why)
-    if not n_shown:
+    if findings.guessed:
+        say(f"no picture is known to match, and none is likely to{guess}", style="bold")
+    elif not n_shown:
         say(f"nothing found{guess}{hint}", style="bold")
     elif findings.n_likely is None or findings.n_likely > n_shown:
         more = "more" if findings.n_likely is None else f"{findings.n_likely - n_shown} more"
@@ -263,7 +267,11 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> No
     others = [found for found in findings.found if not found.likely]
     for missing in dict.fromkeys(found.missing for found in others):
         group = [found for found in others if found.missing == missing]
-        _print_group(f"less likely{_without(missing)}", group, why=why, style=_FAINT)
+        title = "these look most like it" if findings.guessed else "less likely"
+        _print_group(f"{title}{_without(missing)}", group, why=why, style=_FAINT)
+    unlearned = [word.word for word in findings.understood if word.how == "look"]
+    if len(unlearned) == 1:
+        say(f"'visterm label PICTURE --tag {unlearned[0]}' for one that is right teaches the word", style=_FAINT)
 
 
 def _print_group(title: str, group: Sequence[collection.PictureRow], *, why: bool, style: str | None = None) -> None:

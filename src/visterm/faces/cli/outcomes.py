@@ -28,6 +28,8 @@ def print_training(done: learn.Training) -> None:
             say(f"  {outcome.what:<8} {outcome.figure.words if outcome.figure else ''}", indent=_INDENT)
             by = f"by {outcome.method} on {outcome.recipe}: {outcome.model}"
             say(f"{' ' * _INDENT}{by}", style="bright_black", indent=_INDENT)
+    if done.any_words is not None:
+        say(f"  {'words':<8} {_of_any_words(done.any_words)}", indent=_INDENT)
     for reason in dict.fromkeys(outcome.reason for outcome in done.outcomes if not outcome.model):
         whats = " and ".join(outcome.what for outcome in done.outcomes if outcome.reason == reason)
         say(f"  {whats}: not learned, since {reason}", style="bright_black")
@@ -35,6 +37,16 @@ def print_training(done: learn.Training) -> None:
     print_earlier(done.earlier)
     for line in [*done.missing, *_advice(done)]:
         say(line)
+
+
+def _of_any_words(learned: learn.AnyWordsLearned) -> str:
+    """What search by any words can do."""
+    if learned.found is None:
+        return "search also takes sentences and words that nobody used here"
+    return (
+        f"search takes any sentence: of {learned.among} pictures, the right one is among the first ten for "
+        f"{learned.found:.0%} of {learned.asked} sentences that it had not learned"
+    )
 
 
 def print_figures(figures: Iterable[Figure]) -> None:

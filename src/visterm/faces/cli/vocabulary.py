@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
 
@@ -11,6 +12,8 @@ from visterm import catalogue, labels
 from visterm.documents.wording import counted, percent
 from visterm.faces.cli.output import JsonOption, WorkspaceOption, as_it_is, command, opened, say, show, table
 
+#: At most this many keywords are named.
+_LISTED = 8
 app = typer.Typer(
     help="Show and edit the classes and tags in use. Edits also apply to labels that you import later.",
     invoke_without_command=True,
@@ -41,6 +44,16 @@ def show_all(
         show(photos.vocabulary(captions=captions), as_json, _print_vocabulary)
 
 
+def about_stray(keywords: Mapping[str, int]) -> str:
+    """What a person is asked about keywords of one or two pictures that no model learns."""
+    listed = ", ".join([*list(keywords)[:_LISTED], *(["..."] if len(keywords) > _LISTED else [])])
+    return (
+        f"{counted(len(keywords), 'keyword')} inside one or two files ({listed}): search finds them, but no model"
+        " learns them. Other words for tags? visterm vocabulary merge NAME --into TAG (visterm vocabulary suggest finds"
+        " forms of one word). Not wanted? visterm vocabulary drop NAME. To be learned? visterm label PICTURE --tag NAME"
+    )
+
+
 def _print_vocabulary(vocabulary: labels.Vocabulary) -> None:
     for kind, found in (("class", vocabulary.class_), ("tag", vocabulary.tag)):
         recognised = {name: percent(quality) for name, quality in found.quality.items()}
@@ -55,6 +68,8 @@ def _print_vocabulary(vocabulary: labels.Vocabulary) -> None:
             say(f"{old} stands for {new}")
         if found.dropped:
             say(f"dropped: {', '.join(found.dropped)}")
+        if found.not_learned:
+            say(about_stray(found.not_learned))
     if vocabulary.captions is not None:
         table(("word of captions", "captions"), [(word.name, word.n_captions) for word in vocabulary.captions])
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_expit
 
 from visterm.calibration.combining import together
 from visterm.collection.evidence import Rows, no_rows
 from visterm.find.rank.omission import Doubts, doubted
+from visterm.find.rank.row_sets import among, in_all, in_any, in_either
 from visterm.index.snapshot import Snapshot
 from visterm.language import places_of_names
 
@@ -24,8 +26,8 @@ UNKNOWN = math.log(1e-4)
 _HALF = math.log(0.5)
 #: A model is never certain.
 _SUREST = math.log(1 - 1e-4)
-#: Below this many rows, each is looked up; from it on, all members are marked first.
-_FEW = 500
+#: Log-odds of known words beside the look of pictures are clipped to this range, either way.
+_MOST_ODDS = 9.0
 #: The slot of a picture without a vector.
 _ABSENT = -1
 
@@ -190,7 +192,23 @@ class Some:
     weights: tuple[float, ...]
 
 
-Asked = Leaf | Without | Every | Some
+@dataclass(frozen=True, eq=False)
+class Fused:
+    """Pictures that match a text: by their ``look``, and by the ``known`` words of the text.
+
+    The log-odds of the known words count ``trust``, those of the look count 1. Where nobody looked, the known words
+    answer alone. ``told`` are words that only people know of, and no model. If ``complete``, the known and told words
+    are all words, so that pictures of which people said all of them are certain.
+    """
+
+    look: Leaf
+    known: Asked | None
+    told: tuple[Leaf, ...]
+    trust: float
+    complete: bool
+
+
+Asked = Leaf | Without | Every | Some | Fused
 
 
 def heard(asked: Asked, rows: Rows | None = None) -> dict[Leaf, Belief]:
@@ -211,6 +229,8 @@ def believe(asked: Asked, of_words: Mapping[Leaf, Belief], dependence: float) ->
     match asked:
         case Leaf():
             return of_words[asked]
+        case Fused():
+            return _fused(asked, of_words, dependence)
         case _:
             return _combined(asked, [believe(part, of_words, dependence) for part in parts_of(asked)], dependence)
 
@@ -223,7 +243,7 @@ def judged(asked: Asked, of_words: Mapping[Leaf, Belief]) -> NDArray[np.bool_] |
     match asked:
         case Leaf():
             return None if asked.is_judged else of_words[asked].told
-        case Without():
+        case Without() | Fused():
             return None
         case _:
             every = [judged(part, of_words) for part in asked.parts]
@@ -249,16 +269,16 @@ def uncertain_rows(asked: Asked) -> Rows | None:
     anything about the excluded words; the row still counts as told.
     """
     match asked:
-        case Leaf() | Without():
+        case Leaf() | Without() | Fused():
             return no_rows()
         case Some():
-            return _in_any([uncertain_rows(part) for part in asked.parts])
+            return in_any([uncertain_rows(part) for part in asked.parts])
         case Every():
             wanted = [part for part in asked.parts if not isinstance(part, Without)]
             if len(wanted) in (0, len(asked.parts)):
-                return _in_any([uncertain_rows(part) for part in asked.parts])
+                return in_any([uncertain_rows(part) for part in asked.parts])
             told = [_where(part, lambda leaf: leaf.told) for part in wanted]
-            return _in_all([rows for rows in told if rows is not None])
+            return in_all([rows for rows in told if rows is not None])
 
 
 def _where(asked: Asked, of_leaf: Callable[[Leaf], Rows | None]) -> Rows | None:
@@ -266,41 +286,12 @@ def _where(asked: Asked, of_leaf: Callable[[Leaf], Rows | None]) -> Rows | None:
     match asked:
         case Leaf():
             return of_leaf(asked)
-        case Without():
+        case Without() | Fused():
             return None
         case Some():
-            return _in_any([_where(part, of_leaf) for part in asked.parts])
+            return in_any([_where(part, of_leaf) for part in asked.parts])
         case Every():
-            return _in_all([rows for part in asked.parts if (rows := _where(part, of_leaf)) is not None])
-
-
-def _in_all(lists: Sequence[Rows]) -> Rows | None:
-    """The rows that are in every list; None if there is no list."""
-    if not lists:
-        return None
-    rows, *others = sorted(lists, key=len)
-    for other in others:
-        rows = rows[among(rows, other)]
-    return rows
-
-
-def _in_any(lists: Sequence[Rows | None]) -> Rows | None:
-    """The rows that are in at least one list; None if a list is not known."""
-    known = [rows for rows in lists if rows is not None]
-    return in_either(*known) if len(known) == len(lists) else None
-
-
-def in_either(*lists: Rows) -> Rows:
-    """The rows that are in at least one of the lists, in order.
-
-    >>> in_either(np.array([2, 5]), np.array([1, 2]))
-    array([1, 2, 5])
-    """
-    filled = [rows for rows in lists if len(rows)]
-    if len(filled) < 2:
-        return filled[0] if filled else no_rows()
-    rows = np.sort(np.concatenate(filled))
-    return rows[np.append(True, rows[1:] != rows[:-1])]
+            return in_all([rows for part in asked.parts if (rows := _where(part, of_leaf)) is not None])
 
 
 def parts_of(asked: Asked) -> tuple[Asked, ...]:
@@ -310,6 +301,8 @@ def parts_of(asked: Asked) -> tuple[Asked, ...]:
             return ()
         case Without():
             return (asked.part,)
+        case Fused():
+            return (*(() if asked.known is None else (asked.known,)), *asked.told, asked.look)
         case _:
             return asked.parts
 
@@ -332,6 +325,29 @@ def _combined(asked: Without | Every | Some, parts: Sequence[Belief], dependence
             return Belief(together(logs, dependence), _told_together(asked, parts))
 
 
+def _fused(asked: Fused, of_words: Mapping[Leaf, Belief], dependence: float) -> Belief:
+    look = of_words[asked.look].log_p.astype(np.float64)
+    looked = look > -np.inf
+    known = None if asked.known is None else believe(asked.known, of_words, dependence)
+    words = [*(() if known is None else (known,)), *(of_words[leaf] for leaf in asked.told)]
+    odds = np.where(looked, _log_odds(np.where(looked, look, 0)), -np.inf)
+    if known is not None:
+        of_known = np.clip(_log_odds(known.log_p.astype(np.float64)), -_MOST_ODDS, _MOST_ODDS)
+        odds = np.where(looked, odds + asked.trust * of_known, of_known)
+    log_p = np.minimum(log_expit(odds), _SUREST).astype(np.float32)
+    told = np.full(len(log_p), asked.complete)
+    for belief in words:
+        told &= belief.told
+        log_p[np.isneginf(belief.log_p)] = -np.inf
+    log_p[told] = 0.0
+    return Belief(log_p, told)
+
+
+def _log_odds(log_p: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.where(log_p == 0, np.inf, log_p - complement(log_p))
+
+
 def _told_together(asked: Every, parts: Sequence[Belief]) -> NDArray[np.bool_]:
     """Where people said that all wanted parts hold, and the excluded parts are unlikely."""
     wanted = [b.told for part, b in zip(asked.parts, parts, strict=True) if not isinstance(part, Without)]
@@ -346,21 +362,3 @@ def complement(log_p: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         likely = np.log(np.maximum(-np.expm1(log_p), 0.0))
         return np.where(log_p > _HALF, likely, np.log1p(-np.exp(np.minimum(log_p, _HALF))))
-
-
-def among(rows: Rows, members: Rows) -> NDArray[np.bool_]:
-    """Which of ``rows`` are in ``members``; ``members`` must be sorted.
-
-    >>> among(np.array([3, 1]), np.array([1, 2]))
-    array([False,  True])
-    """
-    if not len(members) or not len(rows):
-        return np.zeros(len(rows), np.bool_)
-    # mutants: not: both ways find the same members; which is faster changes at about this number
-    if len(rows) < _FEW:
-        places = np.minimum(np.searchsorted(members, rows), len(members) - 1)
-        return members[places] == rows
-    # mutants: 1 -> 2 (2): one more mark, which no row uses
-    marked = np.zeros(max(int(rows.max()), int(members[-1])) + 1, np.bool_)
-    marked[members] = True
-    return marked[rows]

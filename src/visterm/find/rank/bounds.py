@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from visterm.calibration import together
 from visterm.collection.evidence import Rows
-from visterm.find.rank.beliefs import Asked, Every, Floats, Leaf, Some, Without, complement, leaves
+from visterm.find.rank.beliefs import Asked, Every, Floats, Fused, Leaf, Some, Without, complement, leaves
 from visterm.find.rank.omission import RATES, doubted
 
 Steps = NDArray[np.uint16]
@@ -171,6 +171,8 @@ class Scan:
             case Every():
                 bounds = self._bounds(asked.parts, asked.weights)
                 return self._together(bounds) if bounds else None
+            case Fused():
+                return None
             case Some():
                 self._has_alternatives = True
                 return self._any_of(asked) if self._unlikely else self._some_of(asked)

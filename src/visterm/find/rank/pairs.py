@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from visterm.calibration.combining import pair_weights
-from visterm.find.rank.beliefs import Asked, Beliefs, Every, Leaf, among
+from visterm.find.rank.beliefs import Asked, Beliefs, Every, Leaf
+from visterm.find.rank.row_sets import among
 from visterm.index.snapshot import Snapshot
 from visterm.language import name_key, word_key
 

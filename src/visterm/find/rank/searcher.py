@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from visterm.calibration.combining import DEPENDENCE
 from visterm.calibration.nothing_found import HEAD, NOTHING_BELOW, cut_off
+from visterm.collection.any_words import AnyText
 from visterm.collection.evidence import Evidence, Rows
 from visterm.collection.reasons import Reason
 from visterm.find.rank.beliefs import (
@@ -20,13 +21,12 @@ from visterm.find.rank.beliefs import (
     Belief,
     Beliefs,
     Floats,
+    Fused,
     Leaf,
     Without,
-    among,
     believe,
     believed_unheard,
     heard,
-    in_either,
     judged,
     parts_of,
     possible_rows,
@@ -34,9 +34,10 @@ from visterm.find.rank.beliefs import (
 )
 from visterm.find.rank.bounds import Scan, Surprises
 from visterm.find.rank.pairs import Pairs
+from visterm.find.rank.row_sets import among, in_either
 from visterm.find.words.meaning import Interpreter
 from visterm.find.words.query import QueryError, parse
-from visterm.find.words.reading import Note, Reading
+from visterm.find.words.reading import Note, Reading, Understood
 from visterm.index.snapshot import largest
 from visterm.language import WordVectors
 
@@ -73,7 +74,8 @@ class Hits:
     highest probability. ``n_likely`` counts the likely pictures; it is None if not all were counted.
     ``n_less_likely`` pictures more are shown with the unlikely ones. If no picture is likely to match all words, the
     pictures are those that match most words, and all other fields are about all words. ``ignored`` words say nothing
-    about pictures; ``hints`` tell how to write what was probably meant.
+    about pictures; ``hints`` tell how to write what was probably meant. ``understood`` says how each word was read.
+    ``guessed`` is true if no picture is likely, and the pictures are those that look most like what is asked for.
     """
 
     notes: list[Note] = field(default_factory=list)
@@ -83,6 +85,8 @@ class Hits:
     n_less_likely: int = 0
     ignored: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
+    understood: list[Understood] = field(default_factory=list)
+    guessed: bool = False
     rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
     probabilities: Floats = field(default_factory=lambda: np.empty(0, np.float32))
     told: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
@@ -172,7 +176,7 @@ class Searcher:
     ``dependence`` and ``nothing_below`` come from a model's :class:`~visterm.calibration.relevance.Relevance`: how much
     words depend on each other, and how likely the best picture must be for anything to be found. ``like`` answers
     ``like:``, ``vectors`` give the meaning of unknown words, ``pairs`` are a model's beliefs about two words together,
-    ``aliases`` old names of tags and classes by kind.
+    ``aliases`` old names of tags and classes by kind; ``texts`` judge pictures by their look, for any words.
 
     >>> from scipy import sparse
     >>> evidence = Evidence(["a.jpg", "b.jpg", "c.jpg"], tag_names=["boat", "sea"],
@@ -193,9 +197,12 @@ class Searcher:
         aliases: Mapping[str, Mapping[str, str]] | None = None,
         dependence: float = DEPENDENCE,
         nothing_below: float = NOTHING_BELOW,
+        texts: AnyText | None = None,
     ) -> None:
         self._evidence = evidence
-        self._interpreter = Interpreter(evidence, tag_beliefs, class_beliefs, like, vectors, pairs, aliases)
+        self._interpreter = Interpreter(
+            evidence, tag_beliefs, class_beliefs, like=like, vectors=vectors, pairs=pairs, aliases=aliases, texts=texts
+        )
         self._surprises = Surprises()
         self._dependence, self._nothing_below = dependence, nothing_below
 
@@ -213,22 +220,29 @@ class Searcher:
         if said.asked is None and not said.notes:
             raise QueryError(f"there is no word to search for in {text!r}")
         found.notes, found.ignored, found.hints = said.notes, said.ignored, said.hints
+        found.understood = said.understood
         if said.asked is None or not len(self._evidence):
             return None
         if said.missing and all(excluded for _, excluded in _said(said.asked)):
             return None  # what is excluded does not answer for what is not known
-        whole = self._answer(said.asked, n_best, tuple(said.missing), unlikely=unlikely)
+        below = self._nothing_below if said.nothing_below is None else said.nothing_below
+        whole = self._answer(said.asked, n_best, below, tuple(said.missing), unlikely=unlikely)
         found.cut_off, found.n_less_likely = whole.cut_off, whole.n_less_likely
         # mutants: <= -> <: an exact tie of real numbers
         found.n_likely = int(whole.likely.sum()) if whole.look.others <= whole.cut_off else None
         found.best = float(whole.probabilities.max(initial=0.0))
+        if not len(whole) and said.by_look and not unlikely:  # no label says so; these look most like it
+            found.guessed = True
+            whole = self._answer(said.asked, n_best, below, unlikely=True)
         return _in_turn([whole], n_best) if len(whole) else self._partial(said, n_best)
 
-    def _answer(self, asked: Asked, n_best: int, missing: tuple[str, ...] = (), *, unlikely: bool = False) -> _Answer:
+    def _answer(
+        self, asked: Asked, n_best: int, below: float, missing: tuple[str, ...] = (), *, unlikely: bool = False
+    ) -> _Answer:
         look = self._look(asked, n_best)
         belief = look.belief
         order = self._in_order(asked, look, n_best)
-        cut = cut_off(belief.log_p, self._nothing_below)
+        cut = cut_off(belief.log_p, below)
         probabilities = np.exp(belief.log_p)
         # mutants: >= -> >: an exact tie of real numbers
         likely = belief.told | (probabilities >= cut)
@@ -247,7 +261,8 @@ class Searcher:
     def _partial(self, said: Reading, n_best: int) -> _Chosen | None:
         """The pictures that lack as few words as possible; the ways to leave out words take turns."""
         for ways in self._interpreter.fewer(said):
-            answers = [self._answer(asked, n_best, (*said.missing, *words)) for words, asked in ways]
+            missing = said.missing
+            answers = [self._answer(asked, n_best, self._nothing_below, (*missing, *words)) for words, asked in ways]
             if any(len(answer) for answer in answers):
                 return _in_turn(answers, n_best)
         return None
@@ -342,5 +357,8 @@ def _said(asked: Asked, *, excluded: bool = False) -> Iterator[tuple[Leaf, bool]
     """The words of a query in their order, and whether each is excluded."""
     if isinstance(asked, Leaf):
         yield asked, excluded
-    for part in parts_of(asked):
+    parts = parts_of(asked)
+    if isinstance(asked, Fused) and asked.complete:
+        parts = parts[:-1]  # each word says why; of the look, there is no more to say
+    for part in parts:
         yield from _said(part, excluded=excluded != isinstance(asked, Without))

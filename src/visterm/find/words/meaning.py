@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import comb
 
 import numpy as np
 
-from visterm.collection.evidence import Evidence, Rows
+from visterm.calibration import Asked as Kind
+from visterm.collection.any_words import AnyText
+from visterm.collection.evidence import Evidence
 from visterm.errors import InputError
-from visterm.find.rank.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without, in_either
-from visterm.find.rank.omission import Doubts
+from visterm.find.rank.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
 from visterm.find.rank.pairs import Pairs
+from visterm.find.rank.row_sets import in_either
+from visterm.find.words.by_look import ByLook
+from visterm.find.words.leaves import Leaves
 from visterm.find.words.names import Names
-from visterm.find.words.query import UNTAGGED, AllOf, AnyOf, Node, Not, Term
-from visterm.find.words.reading import Note, Part, Reading, distinct
+from visterm.find.words.nearby import Nearby
+from visterm.find.words.query import UNTAGGED, AllOf, AnyOf, Node, Not, Term, terms
+from visterm.find.words.reading import How, Note, Part, Reading, Understood, distinct
 from visterm.language import (
     Near,
-    Speller,
-    Thesaurus,
     WordVectors,
     filler_words,
-    folded,
+    function_words_of,
     is_ordinary,
     name_key,
     stop_words,
@@ -36,9 +40,10 @@ MAX_CORRECTED = 10
 _MAX_PHRASE = 6
 #: A note on an unknown class or tag names at most this many known ones.
 _MAX_NAMED = 10
-_MAX_REMEMBERED = 500
 #: If no picture matches all words, at most this many ways to leave out the same number of words are tried.
 _MAX_WAYS = 200
+#: The name of a tag of several words stands for them if it has at least this share of the pictures of its rarest word.
+_OWN_MEANING = 0.5
 #: What to write where an operator was written in small letters, and so was ignored.
 _OPERATORS = {
     "and": "all words are looked for anyway",
@@ -65,22 +70,22 @@ class Interpreter:
         vectors: WordVectors | None = None,
         pairs: Pairs | None = None,
         aliases: Mapping[str, Mapping[str, str]] | None = None,
+        texts: AnyText | None = None,
     ) -> None:
         self._evidence = evidence
         self._pairs = pairs
-        self._vectors = vectors
-        self._thesauri: dict[str | None, Thesaurus] = {}
-        self._beliefs = {"tag": tag_beliefs, "class": class_beliefs}
         self._like = like
         known = {
             "tag": {*evidence.tag_keys, *(tag_beliefs.words if tag_beliefs else ())},
             "class": {*evidence.class_names, *(class_beliefs.words if class_beliefs else ())},
         }
         # Names that were renamed or merged still find what they are called now.
-        self._names = Names(known, aliases, evidence.language)
+        self._names = Names(known, aliases, evidence.language, evidence.n_with_tag)
+        self._leaves = Leaves(evidence, self._names, {"tag": tag_beliefs, "class": class_beliefs})
         self._stop_words = stop_words(evidence.language)
         self._fillers = filler_words(evidence.language)
-        self._leaves: dict[tuple[str | None, tuple[str, ...]], Leaf | None] = {}
+        self._nearby = Nearby(evidence, self._names, vectors)
+        self._look = None if texts is None else ByLook(texts, self._names)
 
     def read(self, tree: Node) -> Reading:
         """What is asked for, with notes on words that were replaced or left out.
@@ -112,15 +117,41 @@ class Interpreter:
     # The tree
 
     def _read(self, tree: Node, fillers: frozenset[str]) -> Reading:
-        said = Reading(fillers=fillers)
+        plain = [word_key(term.text) for term in terms(tree) if term.field is None]
+        said = Reading(fillers=fillers, silent=self._stop_words | function_words_of(plain, self._evidence.language))
         if isinstance(tree, AllOf):
             said.parts = self._parts(self._with_phrases(tree.parts), said, needed=True)
             said.asked = self._joined(Every, said.parts)
         else:
             said.asked = self._node(tree, said, needed=True)
+            word = tree.text if isinstance(tree, Term) and tree.field is None else None
+            said.parts = [] if said.asked is None else [Part(said.asked, 1.0, word)]
+        if self._look is not None and not isinstance(tree, Not | AnyOf):
+            self._fuse(tree.parts if isinstance(tree, AllOf) else (tree,), said, self._look)
         said.notes, said.hints = list(dict.fromkeys(said.notes)), list(dict.fromkeys(said.hints))
+        said.understood = list(dict.fromkeys(said.understood))
         said.missing, said.ignored = list(dict.fromkeys(said.missing)), list(dict.fromkeys(said.ignored))
         return said
+
+    def _fuse(self, nodes: Sequence[Node], said: Reading, look: ByLook) -> None:
+        """Let the look of pictures decide, too, where it says more than the words that models know."""
+        ignored = {word.casefold() for word in said.ignored}
+        terms = [node for node in nodes if isinstance(node, Term) and node.field is None]
+        terms = [term for term in terms if term.text.casefold() not in ignored]
+        words = [part for part in said.parts if part.word is not None]
+        others = [part for part in said.parts if part.word is None]
+        if not (words or said.missing) or any(part.asked is self._untagged for part in said.parts if not words):
+            return
+        kind = look.kind(terms, words, len(said.missing))
+        if not look.helps(kind):
+            return
+        known = [part for part in words if not isinstance(part.asked, Leaf) or part.asked.is_judged]
+        told = [part.asked for part in words if isinstance(part.asked, Leaf) and not part.asked.is_judged]
+        text = " ".join(term.text for term in terms)
+        fused = look.fused(kind, text, self._joined(Every, known), told, complete=not said.missing)
+        said.asked = self._joined(Every, [Part(fused, 1.0), *others])
+        said.by_look, said.nothing_below = kind != Kind.KNOWN, look.nothing_below(kind)
+        said.missing.clear()
 
     def _node(self, node: Node, said: Reading, *, needed: bool = False) -> Asked | None:
         """What a node asks for; ``needed`` if every picture should match it."""
@@ -153,15 +184,21 @@ class Interpreter:
         return self._pairs.joined(asked, weights) if kind is Every and self._pairs is not None else kind(asked, weights)
 
     def _with_phrases(self, nodes: Sequence[Node]) -> list[Node]:
-        """The same parts, with plain words joined where they form the name of a tag or class; longest names first."""
+        """The same parts, with plain words joined where they form the name of a tag or class; longest names first.
+
+        Where the words are known far better than the name, they stay words of it.
+        """
         joined: list[Node] = []
         at = 0
         while at < len(nodes):
             for end in range(min(at + _MAX_PHRASE, len(nodes)), at + 1, -1):
                 run = [node for node in nodes[at:end] if isinstance(node, Term) and _is_plain(node)]
                 if len(run) == end - at and self._is_name(texts := [term.text for term in run]):
-                    first, *_ = run
-                    joined.append(Term(" ".join(texts), first.at, quoted=True))
+                    name = " ".join(texts)
+                    if self._stands_for(name, texts):
+                        joined.append(Term(name, run[0].at, quoted=True))
+                    else:
+                        joined += [_WordOf(term.text, term.at, phrase=name) for term in run]
                     at = end
                     break
             else:
@@ -178,15 +215,24 @@ class Interpreter:
         known = bool(self._names.meant(None, word_key(text)))
         return known and not any(self._names.is_exact(None, sign) for sign in signs)
 
+    def _stands_for(self, name: str, texts: Sequence[str]) -> bool:
+        """Whether a name of several words stands for them: not if they are tags, too, and it is rare beside each."""
+        whole, *of_words = (self._leaves.names(None, self._key(None, text)) for text in (name, *texts))
+        tags, classes = self._names.of("tag"), self._names.of("class")
+        if not classes.isdisjoint(whole) or any(tags.isdisjoint(names) for names in of_words):
+            return True
+        n_tagged = [max(map(self._names.n_tagged, names)) for names in (whole, *of_words)]
+        return n_tagged[0] >= _OWN_MEANING * min(n_tagged)
+
     # Terms
 
-    def _name(self, term: Term) -> str:
-        """The key that a term is looked up by: the exact name of a tag or class if there is one, else its words."""
-        exact = name_key(term.text)
-        if self._names.is_exact(term.field, exact):
+    def _key(self, field: str | None, text: str) -> str:
+        """The key that a text is looked up by: the exact name of a tag or class if there is one, else its words."""
+        exact = name_key(text)
+        if self._names.is_exact(field, exact):
             return exact
-        words = word_key(term.text)
-        return self._names.renamed(term.field, words) or words
+        words = word_key(text)
+        return self._names.renamed(field, words) or words
 
     def _term(self, term: Term, said: Reading, *, needed: bool) -> Asked | None:
         if term.field == "like":
@@ -195,7 +241,7 @@ class Interpreter:
             return Leaf(f"like {term.text}", len(self._evidence), likeness=self._like(term.text))
         if term.field == "is":
             return self._untagged
-        name = term.text if term.field == "filename" else self._name(term)
+        name = term.text if term.field == "filename" else self._key(term.field, term.text)
         if not name:
             return None if term.field is None else self._nothing(term, said)
         if term.text.endswith("*") and not name.endswith("*") and not term.quoted:
@@ -206,25 +252,35 @@ class Interpreter:
                 return self._untagged
             if self._is_ignored(term, name, said):
                 return None
-        leaf = self._leaf(term.field, name)
+        known = self._leaves
+        leaf = known.within(name, term.phrase) if isinstance(term, _WordOf) else known.of(term.field, name)
         if leaf is None and term.field is None:  # IMG_0042.jpg
-            leaf = self._written("file name", term.text, self._evidence.named(term.text))
+            leaf = known.written("file name", term.text, self._evidence.named(term.text))
         if leaf is not None:
+            said.understood.append(self._understood(term, name, leaf))
             return leaf
         if plain and " " in name:  # tall-building
             parts: list[Node] = [Term(word, term.at) for word in name.split()]
             return self._node(AllOf(tuple(parts)), said, needed=needed)
         return self._nearest(term, name, said, needed=needed)
 
+    def _understood(self, term: Term, name: str, leaf: Leaf) -> Understood:
+        """How a known word was understood."""
+        names = () if term.field in ("caption", "filename") else self._names.meant(term.field, name)
+        how: How = "written" if not names else "name" if name_key(term.text) in names else "form"
+        return Understood(term.text, how, names, len(leaf.told), leaf.is_judged, term.field)
+
     def _is_ignored(self, term: Term, name: str, said: Reading) -> bool:
         """Whether a plain word says nothing about pictures."""
         if name in said.fillers:
             said.ignored.append(term.text)
+            said.understood.append(Understood(term.text, "ignored"))
             return True
-        if any(word not in self._stop_words for word in name.split()):
+        if any(word not in said.silent for word in name.split()):
             return False
         if name in _OPERATORS:
             said.hints.append(f"{term.text!r} was ignored: {_OPERATORS[name]}")
+        said.understood.append(Understood(term.text, "ignored"))
         return True
 
     def _nearest(self, term: Term, name: str, said: Reading, *, needed: bool) -> Asked | None:
@@ -235,32 +291,47 @@ class Interpreter:
         """
         alike: list[str] = []
         if term.field != "filename" and said.n_looked_up < MAX_CORRECTED:
-            alike = self._spelled_alike(term.field, name)
+            alike = self._nearby.spelled(term.field, name)
+            alike = [word for word in alike if self._leaves.of(term.field, word) is not None]
             misspelt = bool(alike) and not is_ordinary(name, self._evidence.language)
-            known = self._vectors is not None and name in self._vectors
-            found = self._by_meaning(term, name, said) if known or not misspelt else None
+            found = None
+            if self._nearby.has_vector(name) or not misspelt:
+                found = self._by_meaning(term, self._nearby.in_meaning(term.field, name), said)
+            if found is None and self._look is not None and term.field is None:
+                found = self._by_meaning(term, self._look.same(term.text, alike[:1] if misspelt else []), said)
             if found is None and misspelt:
                 said.notes.append(Note(term.text, alike[0], tuple(alike[1:]), field=term.field))
-                found = self._leaf(term.field, alike[0])
+                found = leaf = self._leaves.of(term.field, alike[0])
+                if leaf is not None:
+                    how = replace(self._understood(term, alike[0], leaf), how="spelling")
+                    said.understood.append(how)
             if found is not None:
                 return found
+        if self._look is not None and term.field is None and needed:
+            near = tuple(self._look.nearest(term.text))
+            said.notes.append(Note(term.text, near=near, alike=tuple(alike), by_look=True))
+            said.missing.append(term.text)
+            said.understood.append(Understood(term.text, "look", tuple(each.name for each in near)))
+            return None
         if term.field is None:
             said.notes.append(Note(term.text, ignored=True, alike=tuple(alike)))
             if needed:
                 said.missing.append(term.text)
+            said.understood.append(Understood(term.text, "unknown"))
             return None
         return self._nothing(term, said, alike)
 
-    def _spelled_alike(self, field: str | None, name: str) -> list[str]:
-        return [word for word in self._speller(field).nearest(name) if self._leaf(field, word) is not None]
-
-    def _by_meaning(self, term: Term, name: str, said: Reading) -> Asked | None:
-        found = [(word, self._leaf(term.field, word.name)) for word in self._near_in_meaning(term.field, name)]
+    def _by_meaning(self, term: Term, words: Sequence[Near], said: Reading) -> Asked | None:
+        """The known words that mean about the same as an unknown one."""
+        found = [(word, self._leaves.of(term.field, word.name)) for word in words]
         pairs = [(word, leaf) for word, leaf in found if leaf is not None]
         if not pairs:
             return None
         near, leaves = zip(*pairs, strict=True)
         said.notes.append(Note(term.text, near[0].name, field=term.field, near=near))
+        names, n_pictures = tuple(word.name for word in near), len(in_either(*(leaf.told for leaf in leaves)))
+        judged = any(leaf.is_judged for leaf in leaves)
+        said.understood.append(Understood(term.text, "meaning", names, n_pictures, judged, term.field))
         return leaves[0] if len(leaves) == 1 else Some(leaves, tuple(word.weight for word in near))
 
     def _nothing(self, term: Term, said: Reading, alike: Sequence[str] = ()) -> Leaf:
@@ -268,6 +339,7 @@ class Interpreter:
         known = sorted(self._names.of(term.field))
         listed = (*known[:_MAX_NAMED], "...") if len(known) > _MAX_NAMED else tuple(known)
         said.notes.append(Note(term.text, others=listed, field=term.field, alike=tuple(alike)))
+        said.understood.append(Understood(term.text, "unknown", field=term.field))
         longer = next((name for name in known if name.casefold().startswith(f"{term.text.casefold()} ")), None)
         if longer is not None:  # a shell takes the quotes away
             named = f'{term.field}:"{longer}"'
@@ -279,100 +351,12 @@ class Interpreter:
         rows = np.flatnonzero(~self._evidence.is_tagged)
         return Leaf(UNTAGGED, len(self._evidence), {"no tags": rows}, closed=True)
 
-    def _leaf(self, field: str | None, name: str) -> Leaf | None:
-        """The leaf of a known word. It is the same object each time and for all forms of the word."""
-        names = self._one_form(field, name)
-        if (field, names) not in self._leaves:
-            if len(self._leaves) >= _MAX_REMEMBERED:
-                self._leaves.clear()
-            self._leaves[field, names] = self._made(field, names)
-        return self._leaves[field, names]
 
-    def _one_form(self, field: str | None, name: str) -> tuple[str, ...]:
-        """The form of a word under which its leaf is kept: the names of the vocabulary, or else singular."""
-        if field == "filename":
-            return (name,)
-        meant = () if field == "caption" else self._names.meant(field, name)
-        return meant or (folded(name, self._evidence.language),)
+@dataclass(frozen=True, slots=True)
+class _WordOf(Term):
+    """A word that stands beside others with which it forms the name of a rare tag."""
 
-    def _made(self, field: str | None, names: tuple[str, ...]) -> Leaf | None:
-        if field in self._names and self._names.of(field).isdisjoint(names):
-            return None
-        match field:
-            case None:
-                return self._word(names)
-            case "tag":
-                return self._tag(names)
-            case "class":
-                return self._class(names)
-            case "caption":
-                return self._written("caption", names[0], self._evidence.in_caption(names[0]))
-            case _:
-                return self._written("file name", names[0], self._evidence.matching_path(names[0]))
-
-    def _word(self, names: tuple[str, ...]) -> Leaf | None:
-        """A word wherever it is known: as a tag, as a class, in captions, in file names."""
-        evidence, name = self._evidence, names[0]
-        told_by = {"caption": evidence.in_caption(name), "file name": evidence.in_path(name)}
-        if not self._names.is_exact(None, name):
-            return Leaf(name, len(evidence), told_by) if any(map(len, told_by.values())) else None
-        told_by = {"tag": evidence.with_tag(*names), "class": evidence.of_class(*names), **told_by}
-        sources = self._sources("tag", names) + self._sources("class", names)
-        is_tag = not self._names.of("tag").isdisjoint(names)
-        # Who denies a class says nothing of a tag of the same name.
-        denied = (
-            evidence.denied(*names) if is_tag else in_either(evidence.denied(*names), evidence.not_of_class(*names))
-        )
-        return Leaf(name, len(evidence), told_by, denied, sources, self._doubted if is_tag else None)
-
-    def _tag(self, names: tuple[str, ...]) -> Leaf:
-        evidence = self._evidence
-        told_by = {"tag": evidence.with_tag(*names)}
-        sources = self._sources("tag", names)
-        return Leaf(names[0], len(evidence), told_by, evidence.denied(*names), sources, self._doubted)
-
-    def _class(self, names: tuple[str, ...]) -> Leaf:
-        evidence = self._evidence
-        told_by = {"class": evidence.of_class(*names)}
-        sources = self._sources("class", names)
-        return Leaf(names[0], len(evidence), told_by, evidence.of_other_class(*names), sources)
-
-    def _written(self, place: str, text: str, rows: Rows) -> Leaf | None:
-        return Leaf(text, len(self._evidence), {place: rows}, closed=True) if len(rows) else None
-
-    def _sources(self, field: str, names: Sequence[str]) -> tuple[tuple[Beliefs, str], ...]:
-        beliefs = self._beliefs[field]
-        return () if beliefs is None else tuple((beliefs, name) for name in names if name in beliefs.words)
-
-    def _near_in_meaning(self, field: str | None, name: str) -> list[Near]:
-        """The known words of ``field`` that are nearest in meaning; none if no word vectors are installed."""
-        if self._vectors is None:
-            return []
-        if field not in self._thesauri:
-            self._thesauri[field] = Thesaurus(self._vectors, self._counts_of(field), self._evidence.language)
-        return self._thesauri[field].nearest(name)
-
-    def _speller(self, field: str | None) -> Speller:
-        return Speller(self._counts_of(field)) if field in self._names else self._all_speller
-
-    def _counts_of(self, field: str | None) -> dict[str, int]:
-        """The known words of ``field`` (None: of any field), with the number of pictures of each."""
-        if field in self._names:
-            return {name: self._counts.get(name, 0) for name in self._names.of(field)}
-        said = {word: count for word, count in self._counts.items() if word not in self._stop_words}
-        return said | {name: self._counts.get(name, 0) for name in self._names.of("tag") | self._names.of("class")}
-
-    @cached_property
-    def _doubted(self) -> Doubts:
-        return Doubts.learned(self._evidence.n_tags)
-
-    @cached_property
-    def _counts(self) -> dict[str, int]:
-        return dict(self._evidence.counts())
-
-    @cached_property
-    def _all_speller(self) -> Speller:
-        return Speller(self._counts_of(None))
+    phrase: str = ""
 
 
 def _is_plain(term: Term) -> bool:

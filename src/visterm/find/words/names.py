@@ -1,22 +1,28 @@
-"""The tags and classes that a name in a query means: in singular or plural, with or without accents, by old names."""
+"""The tags and classes that a name in a query means: in any form, with or without accents, by old names."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 
 from visterm.language import folded, lookup_forms, word_key
+
+#: A name is joined by other forms of its word that have at least this many times as many pictures.
+HIDDEN = 10
 
 
 class Names:
     """The keys of the tags and classes of a collection, by kind.
 
-    A name means the tag or class that has exactly this key; or else the one that differs in number; or else all that
-    differ in accents. ``aliases`` has old names and what they are called now, by kind.
+    A name means the tag or class that has exactly this key; or else those that are other forms of the same word; or
+    else all that differ in accents. A name of few pictures does not hide another form of its word that is much more
+    frequent: ``count`` gives the number of pictures of a tag. ``aliases`` has old names and what they are called now,
+    by kind.
 
-    >>> names = Names({"tag": ["resume", "résumé", "cafés"], "class": ["coast"]})
-    >>> [names.meant(None, name) for name in ("résumés", "resume", "cafe", "sea")]
-    [('résumé',), ('resume',), ('cafés',), ()]
+    >>> counts = {"kids": 1, "kid": 57, "résumé": 4, "resume": 4}
+    >>> names = Names({"tag": ["resume", "résumé", "cafés", "kid", "kids"], "class": ["coast"]}, count=counts.get)
+    >>> [names.meant(None, name) for name in ("résumés", "resume", "cafe", "sea", "kid", "kids")]
+    [('résumé',), ('resume',), ('cafés',), (), ('kid',), ('kids', 'kid')]
     """
 
     def __init__(
@@ -24,15 +30,17 @@ class Names:
         known: Mapping[str, Iterable[str]],
         aliases: Mapping[str, Mapping[str, str]] | None = None,
         language: str = "en",
+        count: Callable[[str], int | None] = lambda _: 0,
     ) -> None:
-        self._language = language
+        self._language, self._count = language, count
         self._known = {kind: frozenset(names) - {""} for kind, names in known.items()}
-        self._by_number: dict[str, dict[str, str]] = {}
+        self._by_word: dict[str, dict[str, list[str]]] = {}
         self._by_form: dict[str, dict[str, list[str]]] = {}
         for kind, names in self._known.items():
-            self._by_number[kind] = {folded(name, language): name for name in sorted(names, reverse=True)}
+            by_word = self._by_word[kind] = defaultdict(list)
             by_form = self._by_form[kind] = defaultdict(list)
             for name in sorted(names):
+                by_word[folded(name, language)].append(name)
                 for form in lookup_forms(name, language):
                     by_form[form].append(name)
         self._now = {
@@ -56,17 +64,29 @@ class Names:
         """Whether ``name`` is the key of a tag or class; with a field, of that kind."""
         return any(name in self._known[kind] for kind in self._kinds(field))
 
+    def n_tagged(self, name: str) -> int:
+        """How many pictures have the tag."""
+        return self._count(name) or 0
+
     def meant(self, field: str | None, name: str) -> tuple[str, ...]:
         """The keys of the tags and classes that ``name`` means, with a field those of that kind; none if unknown."""
-        if self.is_exact(field, name):
-            return (name,)
         one = folded(name, self._language)
+        if self.is_exact(field, name):
+            return (name, *self._hidden_by(field, name, one))
         for kind in self._kinds(field):
-            if one in self._by_number[kind]:
-                return (self._by_number[kind][one],)
+            if same := self._by_word[kind].get(one):
+                return tuple(sorted(same, key=lambda other: (-self.n_tagged(other), other)))
         forms = lookup_forms(name, self._language)
         found = [key for kind in self._kinds(field) for form in forms for key in self._by_form[kind].get(form, ())]
         return tuple(dict.fromkeys(found))
+
+    def _hidden_by(self, field: str | None, name: str, word: str) -> list[str]:
+        """The tags of the same word that are so frequent that ``name`` alone would hide them."""
+        if "tag" not in self._kinds(field):
+            return []
+        enough = HIDDEN * max(1, self.n_tagged(name))
+        others = [other for other in self._by_word["tag"].get(word, ()) if other != name]
+        return [other for other in others if self.n_tagged(other) >= enough]
 
     def renamed(self, field: str | None, words: str) -> str | None:
         """What a tag or class of the key ``words`` is called now; None if it has no other name.

@@ -176,7 +176,10 @@ class Dataset:
         used = np.ones(len(self.tag_names), np.bool_)
         for rows in (train, test):
             used &= np.bincount(self.tags[rows].indices, minlength=len(self.tag_names)) > 0
-        kept = np.flatnonzero(used)
+        return self.with_tags(np.flatnonzero(used))
+
+    def with_tags(self, kept: NDArray[Any]) -> Dataset:
+        """The same pictures with some of the tags, by column."""
         tags, names = sparse.csr_array(self.tags[:, kept]), tuple(self.tag_names[column] for column in kept)
         denied = None if self.denied is None else sparse.csr_array(self.denied[:, kept])
         loose = None if self.loose is None else self.loose[kept]

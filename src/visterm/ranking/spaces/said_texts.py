@@ -38,6 +38,13 @@ class Said:
         """(n_pictures,): how many texts each picture has."""
         return np.bincount(self.of, minlength=self.n_pictures)
 
+    def select(self, rows: NDArray[np.intp]) -> Said:
+        """What is said of some pictures, which are numbered anew."""
+        number = np.full(self.n_pictures, -1)
+        number[rows] = np.arange(len(rows))
+        kept = number[self.of] >= 0
+        return Said(self.vectors[kept], number[self.of[kept]], len(rows))
+
     def means(self) -> Array:
         """(n_pictures, n_dims): the mean of each picture's texts; zero where there is none."""
         sums = sparse.csr_array(
@@ -74,7 +81,7 @@ def said_of_pictures(
 
 def seen_texts(class_probabilities: Array, encoder_name: str) -> Array:
     """(n_pictures, n_dims): what a network sees in pictures, as the mean of the class names' vectors, not centred."""
-    vectors = _class_vectors(encoder_name)[0]
+    vectors = class_vectors(encoder_name)[0]
     if np.ndim(class_probabilities) != 2 or class_probabilities.shape[1] != len(vectors):
         raise InputError(
             f"class_probabilities must be (n_pictures, {len(vectors)}), as the recipe 'imagenet-classes' gives, "
@@ -88,11 +95,12 @@ def seen_texts(class_probabilities: Array, encoder_name: str) -> Array:
 
 def usual_sentence(encoder_name: str) -> Array:
     """(n_dims,): the mean of sentences about all kinds of things: where queries lie before there are captions."""
-    return _class_vectors(encoder_name)[1]
+    return class_vectors(encoder_name)[1]
 
 
 @lru_cache(maxsize=2)
-def _class_vectors(encoder_name: str) -> tuple[Array, Array]:
+def class_vectors(encoder_name: str) -> tuple[Array, Array]:
+    """The vectors of the names of ImageNet's classes, and the mean vector of sentences about some of them."""
     from visterm.vision.network.imagenet_classes import imagenet_names
 
     names, encoder = imagenet_names(), text_encoder(encoder_name)

@@ -87,6 +87,7 @@ export class PicturesView {
     const notes = (list.understood?.notes || []).map(sentence);
     if (list.understood?.partial) notes.unshift(`These come closest. Left out: ${list.understood.missing.join(", ")}.`);
     if (list.understood?.weak) notes.unshift("Nothing fits well. These fit a little.");
+    if (list.understood?.read_as) notes.push(`Understood: ${list.understood.read_as}.`);
     this.notes.textContent = notes.join(" ");
     this.element.querySelector(".empty-state")?.remove();
     this.grid.element.hidden = this.sort.hidden = this.several.hidden = false;

@@ -1,0 +1,167 @@
+"""How probably a picture matches a text: from its look, and from what a model says of the words it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+
+from visterm.calibration.nothing_found import drawn_rows, least_found
+from visterm.contracts.estimator import Estimator
+
+Floats = NDArray[np.floating[Any]]
+
+
+class Asked(IntEnum):
+    """What a query is made of; a word is known if a model for tags knows it."""
+
+    UNKNOWN = 0
+    KNOWN = 1
+    MIXED = 2
+    SENTENCE = 3
+    #: A sentence without any known word, as in another language.
+    FOREIGN = 4
+
+
+#: The coefficients of 1, standardised nearness, nearness, what a network sees, and the log-odds of the words, where
+#: nothing was measured: about those of queries to held-out pictures of flickr1500's training and validation parts.
+USUAL = np.array(
+    [
+        [-4.5, 0.60, 0.0, 0.30, 0.0],
+        [-0.3, 0.20, 0.0, 0.10, 0.9],
+        [-3.5, 0.60, 0.0, 0.20, 0.5],
+        [-5.0, 0.80, 3.5, 0.10, 0.1],
+        [-5.5, 0.80, 3.5, 0.10, 0.0],
+    ]
+)
+#: From which probability of the best picture on something is found, where nothing was measured.
+USUALLY_FOUND = np.array([0.5, 0.2, 0.2, 0.2, 0.2])
+#: And at least this if only the look of pictures says so.
+_BY_LOOK_ALONE = 0.5
+#: The coefficients stay near the usual ones as if by Gaussian priors of these precisions. Few words of captions are
+#: names of classes that a network knows, so that a collection tells little of how far to trust it there.
+_PRIOR = np.array([1.0, 10.0, 10.0, 300.0, 30.0])
+#: Log-odds of words are clipped to this range, either way.
+_SUREST = 9.0
+#: Texts help known words only if they lower the log loss of held-out queries by this share.
+_HELPS = 0.01
+#: Fewer queries of a kind tell too little of when nothing is found.
+_ENOUGH = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextQuery:
+    """A query, and what is known of (n_pictures,) held-out pictures.
+
+    ``near`` is how near they are in the space of texts, ``seen`` what a network sees, ``words`` the log-odds that they
+    match the words that a model knows (None: it knows none), and ``relevant`` whether they match.
+    """
+
+    kind: Asked
+    near: Floats
+    seen: Floats
+    words: Floats | None
+    relevant: NDArray[np.bool_]
+
+
+class TextRelevance(Estimator):
+    """Logistic regressions, one for each kind of query, towards what is usual where little was measured.
+
+    ``log P / (1 - P) = c_0 + c_1 z + c_2 n + c_3 s + c_4 w``: n is the nearness of the picture to the text, z the same
+    minus its mean over all pictures and divided by its deviation; s what a network sees; w the log-odds that the
+    picture matches the known words. Only c_0 may be negative, so that more evidence never lowers a probability.
+
+    What is found by its look alone must be likelier than not: the nearest of all pictures is near to any word.
+    """
+
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "coefficients_": "n_kinds 5",
+        "nothing_below_": "n_kinds >=0",
+        "helps_known_": "float >=0",
+        "n_queries_": "n_kinds int >=0",
+    }
+
+    def fit(self, queries: Sequence[TextQuery]) -> Self:
+        """Learn from queries to held-out pictures; of none, nothing."""
+        self.coefficients_ = USUAL.copy()
+        self.nothing_below_ = USUALLY_FOUND.copy()
+        self.n_queries_ = np.zeros(len(Asked), np.int64)
+        self.helps_known_ = 1.0
+        for kind in Asked:
+            own = [query for query in queries if query.kind == kind]
+            self.n_queries_[kind] = len(own)
+            if not own:
+                continue
+            self.coefficients_[kind] = _fit(own, USUAL[kind])
+            if len(own) >= _ENOUGH:
+                self._measure(kind, own)
+        return self
+
+    def _measure(self, kind: Asked, own: Sequence[TextQuery]) -> None:
+        log_p = [log_expit(self.log_odds(kind, each.near, each.seen, each.words)) for each in own]
+        rng = np.random.default_rng(0)
+        rows = [drawn_rows(len(each), rng) for each in log_p]
+        trials = [(log[few], each.relevant[few]) for log, each, few in zip(log_p, own, rows, strict=True)]
+        self.nothing_below_[kind] = max(least_found(trials), _BY_LOOK_ALONE if kind == Asked.UNKNOWN else 0.0)
+        if kind == Asked.KNOWN:
+            self.helps_known_ = float(_gain(own) >= _HELPS)
+
+    def log_odds(self, kind: Asked, near: Floats, seen: Floats, words: Floats | None = None) -> Floats:
+        """The log-odds that pictures match a text of this kind."""
+        odds = self.by_look(kind, near, seen)
+        return odds if words is None else odds + self.trust(kind) * np.clip(words, -_SUREST, _SUREST)
+
+    def by_look(self, kind: Asked, near: Floats, seen: Floats) -> Floats:
+        """The part of the log-odds that needs no word."""
+        c = self.coefficients_[kind]
+        return c[0] + c[1] * standardised(near) + c[2] * near + c[3] * seen
+
+    def trust(self, kind: Asked) -> float:
+        """How much the log-odds of known words count."""
+        return float(self.coefficients_[kind][4])
+
+
+def standardised(near: Floats) -> Floats:
+    """Nearness in deviations from its mean."""
+    deviation = float(near.std())
+    return (near - near.mean()) / deviation if deviation > 0 else np.zeros_like(near)
+
+
+def _fit(queries: Sequence[TextQuery], usual: Floats) -> Floats:
+    """The likeliest coefficients near the usual ones; those of evidence are not negative."""
+    from scipy.optimize import minimize
+
+    A = np.concatenate([_terms(query) for query in queries])
+    y = np.concatenate([query.relevant for query in queries]).astype(float)
+
+    def surprise(c: Floats) -> tuple[float, Floats]:
+        odds = A @ c
+        value = float(np.logaddexp(0, odds).sum() - y @ odds + 0.5 * (_PRIOR * (c - usual) ** 2).sum())
+        return value, A.T @ (expit(odds) - y) + _PRIOR * (c - usual)
+
+    bounds = [(None, None), *[(0, None)] * (A.shape[1] - 1)]
+    return np.asarray(minimize(surprise, usual, jac=True, method="L-BFGS-B", bounds=bounds).x)
+
+
+def _terms(query: TextQuery) -> Floats:
+    words = np.zeros(len(query.near)) if query.words is None else np.clip(query.words, -_SUREST, _SUREST)
+    return np.stack([np.ones(len(query.near)), standardised(query.near), query.near, query.seen, words], axis=1)
+
+
+def _gain(queries: Sequence[TextQuery]) -> float:
+    """By which share texts lower the log loss of known words: each half of the queries judged by the other half."""
+    with_text = alone = 0.0
+    for half in (0, 1):
+        learned = _fit(queries[half::2], USUAL[Asked.KNOWN])
+        for query in queries[1 - half :: 2]:
+            if query.words is None:
+                continue
+            y, words = query.relevant, np.clip(query.words, -_SUREST, _SUREST)
+            with_text += float((np.logaddexp(0, _terms(query) @ learned) - y * (_terms(query) @ learned)).sum())
+            alone += float((np.logaddexp(0, words) - y * words).sum())
+    return 1 - with_text / alone if alone > 0 else 0.0
