@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny_pair import write_folder, write_zip
 from typer.testing import CliRunner
 
 from visterm.calibration import PairScores
@@ -155,6 +159,18 @@ def test_the_commands(narrow, export, tmp_path):
     document = json.loads(CliRunner().invoke(app, ["encoder", "list", "--json"]).stdout)
     assert document["in_use"] == "pair:tiny-clip"
     assert document["pairs"][0]["text_length"] == 12
+
+
+def test_the_commands_of_the_page_work_in_order(narrow, tiny, tmp_path, monkeypatch):
+    text = (Path(__file__).parents[2] / "docs" / "encoders.md").read_text(encoding="utf-8")
+    commands = [shlex.split(line) for line in re.findall(r"^\$ visterm (.*)$", text, flags=re.MULTILINE)]
+    assert [verb for _, verb, *_ in commands] == ["install", "install", "list", "remove"]
+    write_folder(tmp_path / commands[0][2], tiny.files())
+    write_zip(tmp_path / commands[1][2], tiny.files())
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        narrow(*command)
+    assert [pair.name for pair in encoders.show().pairs] == ["clip-vit-base-patch32"]
 
 
 def test_a_damaged_pair_is_told(narrow, export, encoders_folder):

@@ -50,7 +50,7 @@ def remove(
 
 def _print_new(found: upkeep.encoders.Encoders) -> None:
     pair = found.pairs[0]
-    say(f"installed {pair.name}: pictures and texts as {pair.n_dims} numbers, {pair.megabytes:.0f} MB in {pair.folder}")
+    say(f"installed {pair.name}: pictures and texts as {pair.n_dims} numbers, {pair.megabytes:.3g} MB in {pair.folder}")
     say(
         f"a picture takes {_milliseconds(pair.seconds_per_picture)}; texts are cut after {pair.text_length} tokens; "
         "search by any words uses this pair from now on"
@@ -62,7 +62,7 @@ def _print_list(found: upkeep.encoders.Encoders) -> None:
     for pair in found.pairs:
         say(
             f"{pair.name}{' (in use)' if pair.in_use else ''}: {pair.n_dims} numbers, "
-            f"{_milliseconds(pair.seconds_per_picture)} a picture, {pair.megabytes:.0f} MB, "
+            f"{_milliseconds(pair.seconds_per_picture)} a picture, {pair.megabytes:.3g} MB, "
             f"installed {pair.installed[:10]} from {pair.source}"
         )
     if not found.pairs and not found.damaged:
