@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from visterm.language.text_encoder import DEFAULT
+from visterm.pairs import pair_in_use
 
 if TYPE_CHECKING:
     from visterm.collection.opened import Opened
@@ -29,8 +30,9 @@ class TextView:
 
 
 def text_view() -> TextView:
-    """What new models of texts are made with."""
-    return TextView()
+    """What new models of texts are made with: the image-text pair that this user installed last, if there is one."""
+    pair = pair_in_use()
+    return TextView() if pair is None else TextView(pair.full_name, pair.full_name, is_pair=True)
 
 
 def newest_model(opened: Opened) -> Model | None:
