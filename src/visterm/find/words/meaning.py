@@ -210,7 +210,7 @@ class Interpreter:
                     if self._stands_for(name, texts):
                         joined.append(Term(name, run[0].at, quoted=True))
                     else:
-                        joined += [_WordOf(term.text, term.at, phrase=name) for term in run]
+                        joined += [_WordOf(term.text, term.at, phrase=self._key(None, name)) for term in run]
                     at = end
                     break
             else:
@@ -233,8 +233,8 @@ class Interpreter:
         tags, classes = self._names.of("tag"), self._names.of("class")
         if not classes.isdisjoint(whole) or any(tags.isdisjoint(names) for names in of_words):
             return True
-        n_tagged = [max(map(self._names.n_tagged, names)) for names in (whole, *of_words)]
-        return n_tagged[0] >= _OWN_MEANING * min(n_tagged)
+        n_whole, *n_words = (max(map(self._names.n_tagged, names)) for names in (whole, *of_words))
+        return n_whole >= _OWN_MEANING * min(n_words)
 
     # Terms
 
