@@ -287,6 +287,18 @@ class Workspace(Holdings):
         """Check the installation and the workspace; ``repair`` removes derived files that are damaged."""
         return upkeep.checking.doctor(self, repair=repair)
 
+    def encoders(self) -> upkeep.encoders.Encoders:
+        """The image-text pairs of this user; they serve all collections."""
+        return upkeep.encoders.show()
+
+    def install_encoder(self, source: str | Path, name: str | None = None) -> upkeep.encoders.Encoders:
+        """Install the image-text pair in a folder or zip; search by any words uses it from then on."""
+        return upkeep.encoders.install(Path(source), name)
+
+    def remove_encoder(self, name: str) -> upkeep.encoders.RemovedEncoder:
+        """Delete an image-text pair of this user."""
+        return upkeep.encoders.remove(name)
+
     # What use cases share
 
     @cached_property
@@ -305,7 +317,7 @@ class Workspace(Holdings):
         """What answers searches, kept ready."""
         with self._guard:
             searchers = find.Searchers(self)
-            searchers.learn_any_words = learn.any_words.ready_any_words
+            searchers.learn_any_words = lambda holdings: learn.any_words.ready_any_words(holdings)
             return searchers
 
     @cached_property

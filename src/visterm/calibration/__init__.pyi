@@ -1,7 +1,9 @@
+from .asked import Asked as Asked
 from .combining import DEPENDENCE as DEPENDENCE
 from .combining import together as together
 from .completeness import share_written as share_written
 from .nothing_found import cut_off as cut_off
+from .pair_scores import PairScores as PairScores
 from .relevance import Relevance as Relevance
 from .scales import deviations as deviations
 from .scales import tag_leads as tag_leads
@@ -18,7 +20,6 @@ from .tag_probabilities import Written as Written
 from .temperature import class_probabilities as class_probabilities
 from .temperature import fit_temperature as fit_temperature
 from .temperature import surprise as surprise
-from .text_relevance import Asked as Asked
 from .text_relevance import TextQuery as TextQuery
 from .text_relevance import TextRelevance as TextRelevance
 
@@ -27,6 +28,7 @@ __all__ = [
     "PRECISION",
     "Asked",
     "Denials",
+    "PairScores",
     "Relevance",
     "TagConfidence",
     "TagProbabilities",

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from visterm.errors import InputError
 from visterm.language.word_vectors import WordVectors
-from visterm.storage import is_there, write_error
+from visterm.storage import is_there, user_folder, write_error
 
 _FILE = "words.safetensors"
 
 
 def vectors_file() -> Path:
-    """Where they are stored: ``visterm/words.safetensors`` in ``XDG_DATA_HOME``, or else in the user's data folder.
-
-    On Linux that folder is ``~/.local/share``.
-    """
-    from platformdirs import user_data_path
-
-    configured = Path(os.environ.get("XDG_DATA_HOME", ""))
-    if configured.is_absolute():
-        return configured / "visterm" / _FILE
-    return user_data_path("visterm", appauthor=False) / _FILE
+    """Where they are stored."""
+    return user_folder() / _FILE
 
 
 def installed() -> WordVectors | None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError, MissingExtraError, UsageError
+from visterm.pairs import PREFIX, Pair, installed_pairs, pair_named
 
 Vectors = NDArray[np.float32]
 
@@ -134,14 +135,35 @@ _ENCODERS: dict[str, type[Any]] = {DEFAULT: MultilingualSentences}
 def text_encoder(name: str = DEFAULT) -> TextEncoder:
     """The encoder called ``name``, one for the whole process; nothing is loaded before its first text.
 
+    The text half of an installed image-text pair is called ``pair:`` and the name of the pair.
+
     >>> text_encoder().n_dims
     512
     """
+    if name.startswith(PREFIX):
+        return _of_pair(pair_named(name))
     if name not in _ENCODERS:
-        raise UsageError(f"unknown text encoder {name!r}: choose one of {', '.join(sorted(_ENCODERS))}")
+        known = [*sorted(_ENCODERS), *(pair.full_name for pair in installed_pairs())]
+        raise UsageError(f"unknown text encoder {name!r}: choose one of {', '.join(known)}")
     return _made(name)
 
 
 @lru_cache(maxsize=4)
 def _made(name: str) -> KeptInMemory:
     return KeptInMemory(_ENCODERS[name]())
+
+
+def _of_pair(pair: Pair) -> TextEncoder:
+    """The one encoder of a pair, until another pair is installed under its name."""
+    from visterm.language.pair_texts import PairTexts
+
+    encoder = PairTexts(pair)
+    with _MAKING:
+        known = _OF_PAIRS.get(pair.name)
+        if known is None or known.fingerprint != encoder.fingerprint:
+            known = _OF_PAIRS[pair.name] = KeptInMemory(encoder)
+        return known
+
+
+_OF_PAIRS: dict[str, KeptInMemory] = {}
+_MAKING = threading.Lock()

@@ -12,6 +12,7 @@ from .files import STATE as STATE
 from .files import is_there as is_there
 from .files import make_folder as make_folder
 from .files import open_new as open_new
+from .files import user_folder as user_folder
 from .lock import BusyError as BusyError
 from .lock import WriteLock as WriteLock
 from .row_files import DenseRows as DenseRows
@@ -41,6 +42,7 @@ __all__ = [
     "replacing",
     "row_files",
     "stored_dtype",
+    "user_folder",
     "write_bytes_atomically",
     "write_error",
     "write_text_atomically",

@@ -21,6 +21,17 @@ def is_there(path: str | Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110 - Path.exists() raises where a name is too long
 
 
+def user_folder() -> Path:
+    """What a user has for all collections: the folder ``visterm`` in ``XDG_DATA_HOME``, or else in the data folder.
+
+    On Linux that is ``~/.local/share/visterm``.
+    """
+    from platformdirs import user_data_path
+
+    configured = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return configured / "visterm" if configured.is_absolute() else user_data_path("visterm", appauthor=False)
+
+
 def is_private(folder: Path) -> bool:
     """Whether ``folder`` lies in a ``.visterm`` that nobody but its owner may open, so that no group shares it."""
     state = next((path for path in (folder, *folder.parents) if path.name == STATE), None)

@@ -1,4 +1,4 @@
-"""Care of a workspace: checks, counts, jobs, word vectors."""
+"""Care of a workspace: checks, counts, jobs, word vectors, image-text pairs."""
 
 import lazy_loader
 

@@ -1,4 +1,5 @@
 from . import checking as checking
+from . import encoders as encoders
 from . import status as status
 from . import unlearned as unlearned
 from . import words as words
@@ -15,6 +16,7 @@ __all__ = [
     "Status",
     "Unlearned",
     "checking",
+    "encoders",
     "status",
     "unlearned",
     "words",

@@ -18,6 +18,7 @@ from visterm.documents.document import Document
 from visterm.errors import InputError, VistermError
 from visterm.language.installed import installed
 from visterm.storage import WriteLock
+from visterm.upkeep import encoders
 from visterm.version import __version__
 
 _PACKAGES = (
@@ -32,14 +33,22 @@ _PACKAGES = (
     "typer",
     "rich",
 )
-_EXTRAS = {"parquet": "pyarrow", "ray": "ray", "dask": "distributed", "gpu": "torch", "deep": "timm"}
+_EXTRAS = {
+    "parquet": "pyarrow",
+    "ray": "ray",
+    "dask": "distributed",
+    "gpu": "torch",
+    "deep": "timm",
+    "pair": "tokenizers",
+}
 
 
 @dataclass(frozen=True)
 class Checkup(Document):
     """What was checked (without a workspace, only the installation); ``problems`` is empty when all is well.
 
-    ``n_without_file`` pictures have no file; ``n_changed`` files have changed since they were added.
+    ``n_without_file`` pictures have no file; ``n_changed`` files have changed since they were added. ``encoders`` are
+    the installed image-text pairs.
     """
 
     visterm: str
@@ -47,6 +56,7 @@ class Checkup(Document):
     packages: dict[str, str | None]
     extras: dict[str, bool]
     word_vectors: str | None
+    encoders: list[str]
     workspace: str | None = None
     features: int = 0
     models: int = 0
@@ -90,6 +100,7 @@ def doctor(holdings: Holdings | None, *, note: str | None = None, repair: bool =
         packages=packages,
         extras={extra: find_spec(package) is not None for extra, package in _EXTRAS.items()},
         word_vectors=_check_words(problems),
+        encoders=_check_encoders(problems),
         workspace=None if holdings is None else str(holdings.folder),
         features=stores,
         models=models,
@@ -119,6 +130,11 @@ def _check_words(problems: list[str]) -> str | None:
     except VistermError as error:
         problems.append(str(error))
         return None
+
+
+def _check_encoders(problems: list[str]) -> list[str]:
+    problems += encoders.check()
+    return [pair.full_name for pair in encoders.show().pairs]
 
 
 def _check_workspace(holdings: Holdings, problems: list[str], repaired: list[str] | None) -> tuple[int, int]:

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from visterm.compute.onnx_file import field, node, tensor, tensor_info
+from visterm.compute.onnx_file import model as written
 from visterm.errors import InputError, MissingExtraError, VistermError
 from visterm.features.library import FeatureLibrary
 from visterm.vision import (
@@ -24,8 +26,6 @@ from visterm.vision import (
     recipe,
     timm_network,
 )
-from visterm.vision.network.onnx_file import field, node, tensor, tensor_info
-from visterm.vision.network.onnx_file import model as written
 
 
 def needs(*packages: str) -> pytest.MarkDecorator:

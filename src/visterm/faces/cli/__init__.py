@@ -12,6 +12,7 @@ from visterm.errors import OUT_OF_MEMORY, is_out_of_memory
 from visterm.faces.cli import (
     care,
     collection,
+    encoder,
     experiment,
     exporting,
     finding,
@@ -59,6 +60,7 @@ app.command(cls=finding.QueryCommand, rich_help_panel=_FINDING)(finding.search)
 app.command(rich_help_panel=_FINDING)(finding.similar)
 app.command("show", rich_help_panel=_FINDING)(finding.show_picture)
 app.command(rich_help_panel=_FINDING)(serve)
+app.add_typer(encoder.app, name="encoder", rich_help_panel=_FINDING)
 app.add_typer(words.app, name="words", rich_help_panel=_FINDING)
 app.command(rich_help_panel=_CARE)(care.doctor)
 app.command(rich_help_panel=_CARE)(care.backup)
@@ -84,7 +86,7 @@ def main() -> None:
     """Run the command line."""
     try:
         app()
-    except (MemoryError, ImportError, OSError) as error:  # before a command runs, while its modules are imported
+    except BaseException as error:  # before a command runs, while its modules are imported
         if not is_out_of_memory(error):
             raise
         told = json.dumps({"error": OUT_OF_MEMORY}) if "--json" in sys.argv else f"visterm: {OUT_OF_MEMORY}"

@@ -31,6 +31,7 @@ def _print_checkup(found: upkeep.Checkup) -> None:
     have = [extra for extra, present in found.extras.items() if present]
     say(f"extras installed: {', '.join(have) or 'none'}")
     say(f"word vectors: {found.word_vectors or 'none'}")
+    say(f"image-text pairs: {', '.join(found.encoders) or 'none'}")
     if found.workspace:
         held = f"{counted(found.features, 'feature store')}, {counted(found.models, 'model')}"
         say(f"workspace {found.workspace}: {held}")

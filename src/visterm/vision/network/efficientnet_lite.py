@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute import choose_device
+from visterm.compute import choose_device, onnx_file
+from visterm.compute.optional import imported
 from visterm.errors import InputError
-from visterm.vision.network import onnx_file
 from visterm.vision.network.checkpoint import read_checkpoint
-from visterm.vision.network.networks import OnnxNetwork, TorchNetwork, imported
+from visterm.vision.network.networks import OnnxNetwork, TorchNetwork
 from visterm.vision.network.preprocessing import Preprocessing
 
 #: Strides of the seven stages; a stage begins where the width of the blocks changes.

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute.optional import first_line, imported
 from visterm.errors import InputError, VistermError
-from visterm.vision.network.networks import TorchNetwork, first_line, imported
+from visterm.vision.network.networks import TorchNetwork
 from visterm.vision.network.preprocessing import Preprocessing
 
 

@@ -10,15 +10,16 @@ import hashlib
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute import choose_device, n_cores
-from visterm.errors import InputError, MissingExtraError
+from visterm.compute import choose_device
+from visterm.compute.onnx_session import open_session
+from visterm.compute.optional import first_line, imported
+from visterm.errors import InputError
 from visterm.vision.network.preprocessing import Preprocessing
 
 _OPENING = threading.Lock()
@@ -117,9 +118,7 @@ class OnnxNetwork:
 
     The model has one input, float32 or float16, (n, 3, height, width) or (n, height, width, 3), with any or a fixed n;
     a fixed input size goes before the one in ``preprocessing``. Of several outputs, the first or the one named
-    ``output`` is used: (n, n_dims), or feature maps (n, n_dims, height, width), which are averaged. All runs
-    share threads, one for each core, which sleep while they wait: where other work needs the cores, threads that spin
-    make a run half as fast.
+    ``output`` is used: (n, n_dims), or feature maps (n, n_dims, height, width), which are averaged.
 
     Weights must be inside the file, so that its hash covers everything and no other file is ever read.
     """
@@ -203,7 +202,7 @@ class OnnxNetwork:
         return self._session
 
     def _open(self) -> Any:
-        runtime = imported("onnxruntime", "an ONNX network", extra=None)
+        imported("onnxruntime", "an ONNX network", extra=None)
         if isinstance(self._model, Path) and not self._model.is_file():
             raise InputError(f"there is no ONNX file {self._model}")
         data = self._model.read_bytes() if isinstance(self._model, Path) else self._model
@@ -211,47 +210,11 @@ class OnnxNetwork:
         if self._sha256 not in ("", sha256):
             raise InputError(f"{self._name} has changed since it was first opened: make a new recipe of it")
         self._sha256 = sha256
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = n_cores()
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 4  # what goes wrong is raised, and printed by nobody else
-        # Nothing can lie below a file: a model that keeps weights elsewhere fails instead of reading them.
-        options.add_session_config_entry(
-            "session.model_external_initializers_file_folder_path", str(Path(__file__).resolve() / "nothing")
-        )
-        try:
-            return runtime.InferenceSession(data, options, providers=_providers(runtime, self._device))
-        except Exception as error:  # onnxruntime's errors have no common class
-            if "xternal data" in str(error):
-                raise InputError(f"{self._name} keeps weights in other files: save it as one file") from error
-            raise InputError(f"{self._name} is not a usable ONNX model: {first_line(error)}") from error
+        return open_session(data, self._name, self._device)
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process opens the file itself.
         return self.__dict__ | {"_session": None}
-
-
-def imported(package: str, purpose: str, extra: str | None = "deep") -> Any:
-    """The module ``package``, or the error that names what to install: the extra, or (None) the package itself."""
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise MissingExtraError(package, extra, purpose) from error
-
-
-def first_line(error: BaseException) -> str:
-    """The message of another library's error, in at most one line of reasonable length."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:300] if lines else type(error).__name__
-
-
-def _providers(runtime: Any, device: str | None) -> list[str]:
-    on_gpu = choose_device(device).name.startswith("cuda")
-    if on_gpu and "CUDAExecutionProvider" in runtime.get_available_providers():
-        return ["CUDAExecutionProvider", "CPUExecutionProvider"]
-    if on_gpu and device is not None:
-        raise InputError(f"the device {device!r} needs a GPU, but this onnxruntime supports none: use onnxruntime-gpu")
-    return ["CPUExecutionProvider"]
 
 
 def _channels_last(shape: Sequence[Any]) -> bool:

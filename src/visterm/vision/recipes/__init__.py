@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from visterm.errors import InputError, UsageError
+from visterm.pairs import PREFIX, installed_pairs
 
 if TYPE_CHECKING:
     from visterm.vision.recipes.base import Recipe
@@ -38,15 +39,16 @@ def register_recipe(name: str, target: str) -> None:
 
 
 def recipe_names() -> list[str]:
-    """The names of all recipes."""
-    return sorted(_TARGETS)
+    """The names of all recipes; those of installed image-text pairs come last."""
+    return [*sorted(_TARGETS), *(pair.full_name for pair in installed_pairs())]
 
 
 def recipe(name: str) -> Recipe:
     """A new, untrained recipe called ``name``, or several joined by ``+``.
 
     Networks of timm and open_clip are recipes called ``timm:NETWORK``, ``open_clip:NETWORK`` (with the weights
-    ``openai``) and ``open_clip:NETWORK:WEIGHTS``; creating one downloads its weights.
+    ``openai``) and ``open_clip:NETWORK:WEIGHTS``; creating one downloads its weights. The picture half of an installed
+    image-text pair is called ``pair:`` and the name of the pair.
 
     >>> recipe("colour").outputs["colour"].n_dims
     256
@@ -59,6 +61,10 @@ def recipe(name: str) -> Recipe:
         from visterm.vision.recipes.network import hub_recipe
 
         return hub_recipe(name)
+    if name.startswith(PREFIX):
+        from visterm.vision.recipes.network import pair_recipe
+
+        return pair_recipe(name)
     if name not in _TARGETS:
         networks = ", ".join(f"{hub}:NETWORK" for hub in _HUBS)
         raise UsageError(f"unknown recipe {name!r}: choose one of {', '.join(recipe_names())}, {networks}")

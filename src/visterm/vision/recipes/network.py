@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
+from visterm.pairs import pair_named
 from visterm.storage import RowSpec
 from visterm.vision.network.efficientnet_lite import EfficientNetLite, EfficientNetLite0, EfficientNetLite2
 from visterm.vision.network.hub import ClipNetwork, timm_network
 from visterm.vision.network.networks import Network, OnnxNetwork
+from visterm.vision.network.pair_pictures import PairPictures
 from visterm.vision.network.preprocessing import Preprocessing
 from visterm.vision.recipes.base import Recipe
 
@@ -142,6 +144,14 @@ class ImageNetClasses(NetworkRecipe):
         from visterm.vision.network.imagenet_classes import class_probabilities
 
         return class_probabilities(super().compute_batch(pictures))
+
+
+def pair_recipe(name: str) -> NetworkRecipe:
+    """The picture half of the installed image-text pair whose recipe is called ``name``."""
+    pair = pair_named(name)
+    made = NetworkRecipe(PairPictures(pair), name=name, summary=f"pictures beside texts, by the pair {pair.name}")
+    made.seconds_per_picture = pair.trial.seconds_per_picture
+    return made
 
 
 def hub_recipe(name: str) -> NetworkRecipe:

@@ -27,7 +27,16 @@ def field(number: int, value: int | bytes | str) -> bytes:
     if isinstance(value, int):
         return _varint(number << 3) + _varint(value)
     data = value.encode() if isinstance(value, str) else value
-    return _varint(number << 3 | 2) + _varint(len(data)) + data
+    return beginning(number, len(data)) + data
+
+
+def beginning(number: int, n_bytes: int) -> bytes:
+    """What stands before the ``n_bytes`` bytes of a field.
+
+    >>> beginning(2, 2) + b"ab" == field(2, "ab")
+    True
+    """
+    return _varint(number << 3 | 2) + _varint(n_bytes)
 
 
 def tensor(name: str, values: NDArray[np.generic]) -> bytes:
