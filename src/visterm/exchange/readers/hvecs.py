@@ -5,19 +5,21 @@ The file extension gives the types of both. INRIA's LEAR team published its pict
 numbers). ``.fvecs``, ``.ivecs`` and ``.bvecs`` are those of the TexMex corpus. Each may be compressed as ``.gz``.
 """
 
+from __future__ import annotations
+
 import gzip
 import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
-
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from visterm.errors import InputError
 from visterm.storage.opening import open_regular
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
 
 #: By extension (without a plural s): the types of the length and of the values.
 LAYOUTS = {
@@ -35,6 +37,8 @@ _BLOCK_BYTES = 2**22
 
 def read_hvecs(path: Path, dtype: DTypeLike | None = None, *, max_bytes: int = MAX_BYTES) -> NDArray[Any]:
     """The (n, n_dims) matrix in the file, as ``dtype`` or as stored; needs memory for the matrix and one block."""
+    import numpy as np
+
     head, value = (np.dtype(name) for name in _layout(path))
     try:
         with _open(path) as file:

@@ -3,18 +3,22 @@
 These are matrices, not pictures: a malformed line is refused, since leaving it out would shift the rows below it.
 """
 
+from __future__ import annotations
+
 import re
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from typing import TYPE_CHECKING
 
 from visterm.catalogue.records import Reading
 from visterm.errors import InputError
 from visterm.exchange.readers._files import numbered_lines
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
 _MAX_LINE = 2**24
 # Nine digits at most, so that every number fits 32 bits.
@@ -24,6 +28,9 @@ _LABEL = re.compile(r"-?\d{1,9}", re.ASCII)
 
 def read_bags(path: Path, n_codewords: int | None = None) -> csr_array:
     """The (n_pictures, n_codewords) matrix of counts; by default, n_codewords is the largest id plus 1."""
+    import numpy as np
+    from scipy.sparse import csr_array
+
     counts, ids, ends = array("i"), array("i"), array("q", [0])
     for number, line in _lines(path):
         if not _BAG.fullmatch(line):
@@ -49,6 +56,8 @@ def read_bags(path: Path, n_codewords: int | None = None) -> csr_array:
 
 def read_labels(path: Path) -> NDArray[np.intp]:
     """The labels, one whole number per line."""
+    import numpy as np
+
     labels = array("q")
     for number, line in _lines(path):
         if not _LABEL.fullmatch(line):
