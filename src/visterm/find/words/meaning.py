@@ -100,10 +100,14 @@ class Interpreter:
     def fewer(self, said: Reading) -> Iterator[list[tuple[tuple[str, ...], Asked]]]:
         """What the query asks for with one plain word left out, in every way; then with two, and so on.
 
+        Words that only the look of pictures decides are left out first, all together, and always.
+
         Each way comes with the words that were left out. The last words are left out first. Fields, groups and excluded
         words always remain.
         """
         plain = [place for place, part in enumerate(said.parts) if part.word is not None]
+        if said.others is not None:
+            yield [((), said.others)]
         # mutants: 1 -> 2 (2): there is no way to leave out more words than there are
         for n_left_out in range(1, len(plain) + 1):
             if comb(len(plain), n_left_out) > _MAX_WAYS:
@@ -162,8 +166,10 @@ class Interpreter:
         text = " ".join(term.text for term in terms)
         fused = look.fused(kind, text, self._joined(Every, known), told, complete=not said.missing)
         said.asked = self._joined(Every, [Part(fused, 1.0), *others])
+        if said.missing and words:  # of the pictures with all other words, those that look like it come first
+            said.others = self._joined(Every, [Part(replace(fused, complete=True), 1.0), *others])
         said.by_look, said.nothing_below = kind != Kind.KNOWN, look.nothing_below(kind)
-        said.missing.clear()
+        said.looked, said.missing = said.missing, []
 
     def _node(self, node: Node, said: Reading, *, needed: bool = False) -> Asked | None:
         """What a node asks for; ``needed`` if every picture should match it."""

@@ -42,8 +42,8 @@ class Note:
     def __str__(self) -> str:
         kind = _LISTED.get(self.field or "", "has the word")
         if self.by_look:
-            words = " or ".join(repr(near.name) for near in self.near)
-            return f"no picture {kind} {self.word!r}: judged by look{f'; the nearest known: {words}' if words else ''}"
+            words = ", ".join(repr(near.name) for near in self.near)
+            return f"no picture {kind} {self.word!r}{f'; the nearest known: {words}' if words else ''}"
         if self.near:
             found = " or ".join(f"{near.name!r} ({near.likeness:.2f})" for near in self.near)
             close = "which is" if len(self.near) == 1 else "which are"
@@ -115,7 +115,8 @@ class Reading:
     ``ignored`` the words that say nothing about pictures (of ``fillers``, the words that do not; ``silent`` words are
     ignored without a word). ``hints`` tell how to write what was probably meant. ``understood`` says how each word was
     understood. ``by_look`` says that the look of pictures decides, not only the words: if no picture is likely, the
-    likeliest are shown as guesses. Something is found from the probability ``nothing_below`` on (None: the usual one).
+    likeliest are shown as guesses. ``looked`` has the words that only the look decides; ``others`` asks
+    for the other words alone. Something is found from the probability ``nothing_below`` on (None: the usual one).
     """
 
     asked: Asked | None = None
@@ -128,6 +129,8 @@ class Reading:
     silent: frozenset[str] = frozenset()
     understood: list[Understood] = field(default_factory=list)
     by_look: bool = False
+    looked: list[str] = field(default_factory=list)
+    others: Asked | None = None
     nothing_below: float | None = None
 
     @property
