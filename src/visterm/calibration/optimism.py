@@ -28,7 +28,7 @@ _LEAST_SLOPE = 0.05
 
 
 def count(shared: Floats, present: NDArray[np.bool_], shares: Floats | None = None) -> NDArray[np.float64]:
-    """(2, n_bins) the pairs of a picture and a tag, and the tags that are present, by the log-odds that other pictures taught.
+    """(2, n_bins) the pairs of a picture and a tag, and the tags that are present, by the log-odds others taught.
 
     ``shared`` are the log-odds by what all tags share. Where only ``shares`` of the truth are written, a pair counts as
     the share that would be seen to be right.
