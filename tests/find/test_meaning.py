@@ -192,6 +192,7 @@ def test_values_of_fields_are_understood_too():
     assert not understood(searcher, "caption:yachts")["yachts"].lacks_model
     assert understood(searcher, "tag:nothing")["nothing"].how == "unknown"
     assert understood(searcher, "sea view")["sea view"].names == ("sea view",)
+    assert understood(searcher, "4.jpg")["4.jpg"].in_words(searched=True) == "filename:4.jpg (1 picture)"
 
 
 def test_words_near_in_meaning_are_said(vectors):

@@ -238,7 +238,8 @@ class Interpreter:
         """How a known word was understood."""
         names = () if term.field in ("caption", "filename") else self._names.meant(term.field, name)
         how: How = "written" if not names else "name" if name_key(term.text) in names else "form"
-        return Understood(term.text, how, names, len(leaf.told), leaf.is_judged, term.field)
+        field = "filename" if leaf.closed and term.field is None else term.field
+        return Understood(term.text, how, names, len(leaf.told), leaf.is_judged, field)
 
     def _is_ignored(self, term: Term, name: str, said: Reading) -> bool:
         """Whether a plain word says nothing about pictures."""
