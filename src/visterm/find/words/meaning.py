@@ -129,7 +129,10 @@ class Interpreter:
             case Term():
                 return self._term(node, said, needed=needed)
             case Not():
+                n_before = len(said.understood)
                 part = self._node(node.part, said)
+                excluded = [replace(word, excluded=not word.excluded) for word in said.understood[n_before:]]
+                said.understood[n_before:] = excluded
                 return None if part is None else Without(part)
             case AllOf():
                 return self._joined(Every, self._parts(self._with_phrases(node.parts), said, needed=needed))
