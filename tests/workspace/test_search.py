@@ -73,6 +73,18 @@ def test_fields(found, postcards):
     assert like["found"][0]["reasons"][0]["by"] == "look"
 
 
+def test_every_answer_says_how_its_words_were_understood(found, visterm, workspace):
+    document = found("boats", "xylophone", "the")
+    (boats, xylophone, the) = document["understood"]
+    assert (boats["word"], boats["how"], boats["names"], boats["has_model"]) == ("boats", "form", ["boat"], True)
+    assert (xylophone["how"], the["how"]) == ("unknown", "ignored")
+    assert document["no_model"] == ["xylophone"]
+    assert document["read_as"] == f"boats as boat ({boats['n_pictures']} pictures), xylophone (unknown)"
+    assert (
+        f"understood: {document['read_as']}" in visterm("search", "boats", "xylophone", "the", "-w", workspace).stdout
+    )
+
+
 def test_what_was_taken_otherwise_is_said(found, visterm, workspace):
     document = found("baot", "xylophone", "the")
     assert document["taken_as"] == {"baot": "boat"}

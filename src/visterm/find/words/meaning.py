@@ -177,7 +177,10 @@ class Interpreter:
             case Term():
                 return self._term(node, said, needed=needed)
             case Not():
+                n_before = len(said.understood)
                 part = self._node(node.part, said)
+                excluded = [replace(word, excluded=not word.excluded) for word in said.understood[n_before:]]
+                said.understood[n_before:] = excluded
                 return None if part is None else Without(part)
             case AllOf():
                 return self._joined(Every, self._parts(self._with_phrases(node.parts), said, needed=needed))
@@ -286,7 +289,8 @@ class Interpreter:
         """How a known word was understood."""
         names = () if term.field in ("caption", "filename") else self._names.meant(term.field, name)
         how: How = "written" if not names else "name" if name_key(term.text) in names else "form"
-        return Understood(term.text, how, names, len(leaf.told), leaf.is_judged, term.field)
+        field = "filename" if leaf.closed and term.field is None else term.field
+        return Understood(term.text, how, names, len(leaf.told), leaf.is_judged, field)
 
     def _is_ignored(self, term: Term, name: str, said: Reading) -> bool:
         """Whether a plain word says nothing about pictures."""

@@ -63,8 +63,8 @@ class Understood:
     It is the ``name`` of a tag or class, or another ``form`` of such ``names``, accent or old name; or it is only
     ``written`` in captions or names of files. An unknown word was replaced by names that are near in ``spelling`` or
     ``meaning``; or pictures are judged by their ``look``, and ``names`` are the nearest known words; or else it is
-    ``unknown``. An ``ignored`` word says nothing about pictures. People say the word of
-    ``n_pictures``; ``has_model`` is true if a model says something of all others.
+    ``unknown``. An ``ignored`` word says nothing about pictures. People say the word of ``n_pictures``; ``has_model`` is
+    true if a model says something of all others. ``excluded`` words should not match.
     """
 
     word: str
@@ -73,6 +73,7 @@ class Understood:
     n_pictures: int = 0
     has_model: bool = False
     field: str | None = None
+    excluded: bool = False
 
     @property
     def lacks_model(self) -> bool:
@@ -87,7 +88,7 @@ class Understood:
         >>> Understood("yacht", "written", (), 1).in_words(searched=True)
         'yacht (1 picture, no model)'
         """
-        word = self.word if self.field is None else f"{self.field}:{self.word}"
+        word = f"{'-' * self.excluded}{'' if self.field is None else f'{self.field}:'}{self.word}"
         if self.how == "unknown":
             return f"{word} (unknown)"
         if self.how == "look":
