@@ -74,19 +74,25 @@ def test_pictures_without_any_label_are_found(photos, others, tiny, export):
     assert np.median(ranks) < len(truth) / 4  # by chance it is one half
 
 
-def test_scores_do_not_depend_on_what_all_texts_or_all_pictures_share():
+def test_scores_are_products_around_the_means_in_units_of_those_of_usual_texts():
     rng = np.random.default_rng(0)
-    pictures, texts, usual = (rng.normal(size=(n, 8)) for n in (200, 3, 50))
+    pictures, texts, usual = rng.normal(size=(5000, 8)) + 3, rng.normal(size=(3, 8)) - 1, rng.normal(size=(50, 8)) - 1
     scores = PairScores(pictures, usual).of(texts, pictures)
-    moved = PairScores(pictures, usual + 5).of(texts + 5, pictures)
-    np.testing.assert_allclose(moved, scores, atol=1e-4)
+    around = pictures - pictures.mean(0)
+    spread = np.sqrt(np.mean(((usual - usual.mean(0) / 2) @ around.T) ** 2))
+    np.testing.assert_allclose(scores, (texts - usual.mean(0) / 2) @ around.T / spread, atol=0.05)
+    np.testing.assert_allclose(scores.mean(axis=1), 0, atol=0.02)
     np.testing.assert_allclose(PairScores(9 * pictures, usual).of(texts, 9 * pictures), scores, atol=1e-4)
-    many = np.tile(pictures, (100, 1))
-    shifted = PairScores(many + 5, usual).of(texts, pictures + 5)
-    np.testing.assert_allclose(shifted, PairScores(many, usual).of(texts, pictures), atol=0.02)
-    centred = (usual - usual.mean(0)) @ (pictures - pictures.mean(0)).T
-    direct = (texts - usual.mean(0)) @ (pictures - pictures.mean(0)).T / centred.std()
-    np.testing.assert_allclose(scores, direct, atol=0.06)
+    np.testing.assert_allclose(PairScores(pictures, 9 * usual).of(9 * texts, pictures), scores, atol=1e-4)
+
+
+def test_a_picture_that_is_like_all_texts_does_not_win_every_search():
+    """The first picture lies where texts lie; the second shows what is asked for."""
+    usual = np.array([[1.0, 0.3, 0.0], [1.0, -0.3, 0.0], [1.0, 0.0, 0.3], [1.0, 0.0, -0.3]])
+    pictures = np.array([[0.6, 0.1, 0.0], [0.3, 0.3, 0.0], [0.3, -0.3, 0.2], [0.3, 0.0, -0.3]])
+    asked = np.array([[1.0, 0.8, 0.0]])
+    assert (asked @ pictures.T).argmax() == 0
+    assert PairScores(pictures, usual).of(asked, pictures).argmax() == 1
 
 
 def test_scores_of_few_pictures_and_of_texts_that_say_nothing():
