@@ -1,6 +1,7 @@
 """The errors Visterm raises on purpose: each says what was wrong, where, and what to do."""
 
 import errno
+from mmap import mmap
 
 
 class VistermError(Exception):
@@ -33,11 +34,34 @@ class ModelError(InputError):
         self.model = model
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether ``error`` says that there is too little memory; libraries that cannot be loaded say it in words."""
-    if isinstance(error, ImportError):
-        return "failed to map segment" in str(error) or "allocate memory" in str(error)
-    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+#: How libraries that cannot be loaded, or begin to work, say that they get no memory.
+_SIGNS = ("failed to map segment", "allocate memory", "bad_alloc")
+#: A command needs more than this. Where so much cannot be had, memory is short.
+_NEEDED_BYTES = 2**28
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether ``error``, or one that it came from, says that there is too little memory."""
+    while error is not None:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        # such an error has no number; one of ours, or of the system, may have such words in the name of a file
+        is_of_library = not isinstance(error, VistermError) and getattr(error, "errno", None) is None
+        if is_of_library and any(sign in str(error) for sign in _SIGNS):
+            return True
+        # the interpreter, or a library in Rust, went on with what it did not get
+        if (isinstance(error, SystemError) or type(error).__name__ == "PanicException") and _is_memory_short():
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _is_memory_short() -> bool:
+    try:
+        mmap(-1, _NEEDED_BYTES).close()
+    except (OSError, MemoryError):
+        return True
+    return False
 
 
 #: What a person reads then.

@@ -132,7 +132,7 @@ class Workspace(Holdings):
     def features(self, *recipes: str, for_models: bool = False) -> collection.Computed:
         """Compute missing features; ``for_models`` computes what the models in use need, and their scores."""
         if for_models:
-            return collection.scores.look_at_all(self)
+            return learn.any_words.look_at_all(self)
 
         return collection.features.compute(self, recipes)
 
@@ -319,7 +319,7 @@ class Workspace(Holdings):
         """What answers searches, kept ready."""
         with self._guard:
             searchers = find.Searchers(self)
-            searchers.any_words = learn.any_words.ready_any_words
+            searchers.learn_any_words = learn.any_words.ready_any_words
             return searchers
 
     @cached_property

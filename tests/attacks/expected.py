@@ -118,20 +118,32 @@ class Expected(Words):
         """Look at the files that changed: first at known places, there and elsewhere first at known contents.
 
         So a file that was edited in place stays the same picture, also if its original was saved elsewhere before.
+        Removed pictures at the places of others come last: where the other one has moved, they are no edit of it.
         """
         with self.action():
             changed = [path for path in paths if self._is_changed(path, again=again)]
             places = self.files().keys() & changed
             let_in: set[str | int] = set()
+            back = [path for path in changed if path in places and self._is_removed(path)]
+            changed = [path for path in changed if path not in back]
             for there, known in ((True, True), (True, False), (False, True), (False, False)):
                 now = [p for p in changed if (p in places) == there and (self._is_known_content(p) or not known)]
                 changed = [path for path in changed if path not in now]
                 for path in now:
                     self._look(path, let_in if again else None)
+            for path in back:
+                if not self._is_known_content(path) and len(self.paths(self.files()[path])) > 1:
+                    self._leave(path)
+                self._look(path, let_in if again else None)
         self._forget_unknown()
 
     def _is_known_content(self, path: str) -> bool:
         return self.record_of(self.disk[path][0]) is not None
+
+    def _is_removed(self, path: str) -> bool:
+        """Whether the file holds what a person removed and no picture holds now."""
+        content = self.disk[path][0]
+        return not self._is_known_content(path) and content in (held for _, (held, _) in self._all("removed"))
 
     def _is_changed(self, path: str, *, again: bool) -> bool:
         """Whether the file must be read; one that is back as it was is only noted."""

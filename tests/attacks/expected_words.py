@@ -147,13 +147,25 @@ class Words(Known):
     def merge(self, kind: str, names: Iterable[str], into: str) -> None:
         """All labels of ``names`` become those of ``into``; of one source, accepted wins over rejected."""
         with self.action(SUGGESTIONS):
-            target = self._make_word(kind, into)
-            if self.known["word", target][2]:
-                raise Refused
-            words = dict.fromkeys(self._own(kind, name) for name in names)
-            mergers = [word for word in words if word != target]
-            for word in mergers:
-                self._merge_one(kind, word, target)
+            self._merge(kind, names, into)
+
+    def merge_forms(self, kind: str, forms: Iterable[str]) -> None:
+        """``visterm vocabulary suggest --apply``: of ``forms`` of one word, the most used stands for the others."""
+        with self.action(SUGGESTIONS):
+            in_use = self.vocabulary(kind)
+            used = sorted((-in_use[name][0], len(name), name) for name in forms if name in in_use)
+            if len(used) > 1:
+                (_, _, into), *others = used
+                self._merge(kind, [name for _, _, name in others], into)
+
+    def _merge(self, kind: str, names: Iterable[str], into: str) -> None:
+        target = self._make_word(kind, into)
+        if self.known["word", target][2]:
+            raise Refused
+        words = dict.fromkeys(self._own(kind, name) for name in names)
+        mergers = [word for word in words if word != target]
+        for word in mergers:
+            self._merge_one(kind, word, target)
 
     def _merge_one(self, kind: str, word: int, target: int) -> None:
         had = {(key[1], key[3]): state for key, state in self._all("label") if key[2] == word}

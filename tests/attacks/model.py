@@ -34,6 +34,7 @@ WEIGHTS = {
     "undo": 4,
     "redo": 2,
     "merge": 3,
+    "merge_forms": 1,
     "restore": 3,
     "rename": 2,
     "drop": 1,

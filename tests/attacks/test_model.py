@@ -11,6 +11,13 @@ def test_the_program_does_what_the_model_says():
     assert model.attack(300, seed=1, n_steps=8) >= 300
 
 
+def test_a_removed_picture_that_changes_places_with_another_and_back():
+    """A long run found it: the program kept a record without a file, and the removed picture got labels."""
+    swapped = [("label", 0, 0, 0, 0), ("remove", 2, 0, 0, 0), ("change_files", 0, 2, 3, 0), ("add", 1, 0, 0, 0)]
+    model.play([*swapped, ("change_files", 0, 2, 2, 0), ("add", 1, 0, 0, 0)])
+    model.play([*swapped, ("undo", 0, 0, 0, 0), ("redo", 0, 0, 0, 0), ("add", 4, 0, 0, 0)])
+
+
 def test_the_command_line_in_processes_of_its_own():
     model.play(
         [("label", 0, 0, 0, 2), ("change_table", 1, 3, 0, 0), ("add", 1, 0, 0, 2), ("undo", 0, 0, 0, 2)],

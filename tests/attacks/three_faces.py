@@ -49,6 +49,9 @@ class PythonFace:
     def merge(self, kind: str, names: list[str], into: str) -> bool:
         return self._tried(lambda: self.photos.merge(names, into=into, kind=kind))
 
+    def merge_forms(self) -> bool:
+        return self._tried(lambda: self.photos.propose_merges(apply=True))
+
     def drop(self, kind: str, name: str) -> bool:
         return self._tried(lambda: self.photos.drop(name, kind=kind))
 
@@ -158,6 +161,9 @@ class CommandFace:
 
     def merge(self, kind: str, names: list[str], into: str) -> bool:
         return self._done("vocabulary", "merge", *names, "--into", into, "--kind", kind)
+
+    def merge_forms(self) -> bool:
+        return self._done("vocabulary", "suggest", "--apply")
 
     def drop(self, kind: str, name: str) -> bool:
         return self._done("vocabulary", "drop", name, "--kind", kind)

@@ -49,6 +49,12 @@ def make(file: Path, seed: int) -> Path:
     return file
 
 
+def swap(a: Path, b: Path) -> None:
+    aside = a.rename(a.with_name("aside"))
+    b.rename(a)
+    aside.rename(b)
+
+
 def figures(report: AddReport) -> dict[str, int]:
     names = ("added", "unchanged", "moved", "copies", "changed", "gone", "unreadable")
     return {name: number for name in names if (number := getattr(report.files, name))}
@@ -613,19 +619,58 @@ class TestRemoved:
     def test_a_file_known_now_is_read_though_one_like_it_was_removed_there(
         self, catalogue: Catalogue, folder: Path
     ) -> None:
-        a, b, aside = make(folder / "a.jpg", 1), make(folder / "b.jpg", 2), folder / "aside"
+        b, aside = make(folder / "b.jpg", 2), folder / "aside"
         add_folder(catalogue, [folder])
         catalogue.remove([b])
-        a.rename(aside)
-        b.rename(a)
+        b.rename(aside)
+        make(b, 3)
+        add_folder(catalogue, [folder])
+        catalogue.label(catalogue.picture("b.jpg"), "tag", "sea")  # type: ignore[arg-type]
         aside.rename(b)
+        assert figures(add_folder(catalogue, [folder])) == {"changed": 1}
+        assert catalogue.picture("b.jpg").sha256 == examine(b).sha256  # type: ignore[union-attr]
+        assert tags_of(catalogue, "b.jpg") == ["sea"]
+
+    def test_a_removed_picture_gets_no_labels_of_one_with_which_it_changed_places(
+        self, catalogue: Catalogue, folder: Path
+    ) -> None:
+        a, b = make(folder / "a.jpg", 1), make(folder / "b.jpg", 2)
+        add_folder(catalogue, [folder])
+        first, removed = catalogue.picture("a.jpg"), catalogue.picture("b.jpg")
+        assert first is not None
+        assert removed is not None
+        catalogue.label(first, "tag", "sea")
+        catalogue.remove([b])
+        swap(a, b)
+        assert add_folder(catalogue, [folder]).files.removed == 1
+        assert catalogue.picture("b.jpg").id == first.id  # type: ignore[union-attr]
+        assert (tags_of(catalogue, "b.jpg"), set(catalogue.known_files())) == (["sea"], {"b.jpg"})
+        assert add_folder(catalogue, [folder]).files.removed == 1
+        assert figures(add_folder(catalogue, [folder], again=True)) == {"added": 1, "unchanged": 1}
+        assert (tags_of(catalogue, "a.jpg"), tags_of(catalogue, "b.jpg")) == ([], ["sea"])
+        assert catalogue.picture("a.jpg").id == removed.id  # type: ignore[union-attr]
+
+    def test_a_removed_picture_that_is_wanted_again_at_the_place_of_another_gets_none_of_its_labels(
+        self, catalogue: Catalogue, folder: Path
+    ) -> None:
+        a, b = make(folder / "a.jpg", 1), make(folder / "b.jpg", 2)
         add_folder(catalogue, [folder])
         catalogue.label(catalogue.picture("a.jpg"), "tag", "sea")  # type: ignore[arg-type]
-        a.rename(b)
+        catalogue.remove([b])
+        swap(a, b)
+        add_folder(catalogue, [folder], again=True)
+        assert (tags_of(catalogue, "a.jpg"), tags_of(catalogue, "b.jpg")) == ([], ["sea"])
+
+    def test_a_removed_picture_in_the_place_of_one_that_is_nowhere_else_is_an_edit_of_it(
+        self, catalogue: Catalogue, folder: Path
+    ) -> None:
+        a, b = make(folder / "a.jpg", 1), make(folder / "b.jpg", 2)
+        add_folder(catalogue, [folder])
+        catalogue.label(catalogue.picture("a.jpg"), "tag", "sea")  # type: ignore[arg-type]
+        catalogue.remove([b])
+        b.rename(a)
         assert figures(add_folder(catalogue, [folder])) == {"changed": 1}
-        assert tags_of(catalogue, "b.jpg") == ["sea"]
-        assert catalogue.picture("b.jpg").sha256 == examine(b).sha256  # type: ignore[union-attr]
-        assert set(catalogue.known_files()) == {"b.jpg"}
+        assert tags_of(catalogue, "a.jpg") == ["sea"]
 
     def test_labels_of_a_removed_picture_are_passed_over(self, catalogue: Catalogue, folder: Path) -> None:
         make(folder / "a.jpg", 1)

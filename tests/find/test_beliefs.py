@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from visterm.calibration import together
+from visterm.find.rank import row_sets
 from visterm.find.rank.beliefs import (
     UNKNOWN,
     Belief,

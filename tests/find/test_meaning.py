@@ -100,6 +100,105 @@ def test_what_is_missing_is_needed():
     assert read(parse("boat (xylophone)")).missing == ["xylophone"]
 
 
+# Rare names beside frequent words
+
+
+def collection(tags, **options):
+    """Pictures with these tags; as many of each line as its number says."""
+    rows = [own.split(", ") for number, own in tags for _ in range(number)]
+    names = sorted({name for own in rows for name in own})
+    given = sparse.csr_array([[name in own for name in names] for own in rows], dtype=float)
+    keys = [f"{row}.jpg" for row in range(len(rows))]
+    index = Index(len(names))
+    index.add(keys, np.log(np.full((len(rows), len(names)), 0.3)))
+    beliefs = Beliefs(index.snapshot(), names, keys)
+    return Searcher(Evidence(keys, tags=given, tag_names=names, **options), beliefs)
+
+
+def words_asked(searcher, text):
+    asked = searcher._interpreter.read(parse(text)).asked
+    return [part.text for part in getattr(asked, "parts", [asked])]
+
+
+def test_the_name_of_a_rare_tag_does_not_stand_for_its_frequent_words():
+    searcher = collection([(20, "run"), (30, "dog"), (5, "dog, run"), (4, "running dog")])
+    for text in ("running dog", "Running dogs", "runs dog"):
+        assert words_asked(searcher, text) == ["run", "dog"]
+        assert set(told(searcher, text)) == set(range(50, 59))  # who wrote the phrase wrote its words
+    assert words_asked(searcher, '"running dog"') == ["running dog"]
+    assert len([hit for hit in searcher.search("dog", 100).hits if hit.told]) == 35  # not those of the phrase
+    (missing,) = {hit.missing for hit in searcher.search("running dog xylophone").hits}
+    assert missing == ("xylophone",)
+
+
+def test_the_name_of_a_tag_stands_for_words_that_hardly_occur_without_it():
+    searcher = collection([(20, "traffic light, light"), (5, "traffic"), (30, "light")])
+    assert words_asked(searcher, "traffic light") == ["traffic light"]
+    few = collection([(4, "traffic light"), (9, "traffic"), (9, "light")])
+    assert words_asked(few, "traffic light") == ["traffic", "light"]
+    unknown_word = collection([(1, "golden retriever"), (9, "golden")])
+    assert words_asked(unknown_word, "golden retriever") == ["golden retriever"]
+
+
+def test_the_name_of_a_class_stands_for_its_words():
+    classes = ["inside city", None, None]
+    searcher = known("inside", "city", "sea", classes=classes)
+    assert words_asked(searcher, "inside city") == ["inside city"]
+
+
+def test_a_rare_tag_does_not_hide_a_frequent_form_of_its_word():
+    searcher = collection([(1, "kids"), (12, "kid"), (3, "jump"), (4, "jumping")])
+    assert told(searcher, "kids") == told(searcher, "tag:kids") == list(range(13))
+    assert told(searcher, "kid") == list(range(1, 13))
+    assert told(searcher, "jump") == [13, 14, 15]
+    assert told(searcher, "jumped") == list(range(13, 20))
+    (leaf,) = [searcher._interpreter.read(parse("kids")).asked]
+    assert [word for _, word in leaf.sources] == ["kid"]  # a model that saw one picture does not answer for the word
+    (both,) = [searcher._interpreter.read(parse("jumped")).asked]
+    assert [word for _, word in both.sources] == ["jumping", "jump"]
+
+
+# What is said of each word
+
+
+def understood(searcher, text):
+    return {word.word: word for word in searcher.search(text).understood}
+
+
+def test_it_is_said_how_each_word_was_understood():
+    searcher = collection([(3, "dog"), (2, "jump"), (1, "sea view")], captions=["A yacht", *[None] * 5])
+    said = understood(searcher, "the dogs jump -jumping yacht dgo zeppelin photos")
+    assert {word: (each.how, each.names, each.n_pictures, each.has_model) for word, each in said.items()} == {
+        "the": ("ignored", (), 0, False),
+        "dogs": ("form", ("dog",), 3, True),
+        "jump": ("name", ("jump",), 2, True),
+        "jumping": ("form", ("jump",), 2, True),
+        "yacht": ("written", (), 1, False),
+        "dgo": ("spelling", ("dog",), 3, True),
+        "zeppelin": ("unknown", (), 0, False),
+        "photos": ("ignored", (), 0, False),
+    }
+    assert [word for word, each in said.items() if each.lacks_model] == ["yacht", "zeppelin"]
+    assert said["dogs"].in_words(searched=True) == "dogs as dog (3 pictures)"
+    assert said["yacht"].in_words(searched=True) == "yacht (1 picture, no model)"
+    assert said["yacht"].in_words(searched=False) == "yacht (1 picture)"
+    assert said["zeppelin"].in_words(searched=True) == "zeppelin (unknown)"
+
+
+def test_values_of_fields_are_understood_too():
+    searcher = collection([(3, "dog"), (2, "sea view")], captions=["A yacht", *[None] * 4])
+    assert understood(searcher, "tag:dogs")["dogs"].in_words(searched=True) == "tag:dogs as dog (3 pictures)"
+    assert understood(searcher, "caption:yachts")["yachts"].how == "written"
+    assert not understood(searcher, "caption:yachts")["yachts"].lacks_model
+    assert understood(searcher, "tag:nothing")["nothing"].how == "unknown"
+    assert understood(searcher, "sea view")["sea view"].names == ("sea view",)
+
+
+def test_words_near_in_meaning_are_said(vectors):
+    said = understood(known("dog", "cat", vectors=vectors), "puppy")["puppy"]
+    assert (said.how, said.names, said.n_pictures) == ("meaning", ("dog", "cat"), 2)
+
+
 # Forms and fields
 
 

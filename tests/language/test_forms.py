@@ -12,6 +12,7 @@ from visterm.errors import InputError
 from visterm.find.rank.searcher import Searcher
 from visterm.language import base_form, check_language, stop_words
 from visterm.language.english import IRREGULAR, UNCHANGED
+from visterm.language.english_lists import VERBS
 
 GERMAN = """
     häuser:haus bäume:baum hunde:hund katzen:katze kinder:kind männer:mann berge:berg blumen:blume vögel:vogel
@@ -43,6 +44,45 @@ SPANISH = """
 )
 def test_singular(plural, expected):
     assert base_form(plural) == expected
+
+
+@pytest.mark.parametrize(
+    ("forms", "base"),
+    [
+        ("jump jumps jumping jumped", "jump"),
+        ("run runs running ran", "run"),
+        ("stripe stripes striped striping", "stripe"),
+        ("strip strips stripped stripping", "strip"),
+        ("tape tapes taped taping", "tape"),
+        ("tap taps tapped tapping", "tap"),
+        ("play playing playing played", "play"),
+        ("carry carries carrying carried", "carry"),
+        ("lie lying lies", "lie"),
+        ("old older oldest", "old"),
+        ("big bigger biggest", "big"),
+        ("young younger youngest", "young"),
+        ("happy happier happiest", "happy"),
+        ("white whiter whitest", "white"),
+        ("wine wines", "wine"),
+        ("cane canes", "cane"),
+        ("building buildings", "building"),
+        ("fishing", "fishing"),
+        ("fish", "fish"),
+        ("red", "red"),
+        ("leaf leaves", "leaf"),
+        ("pants", "pants"),
+        ("man men", "man"),
+    ],
+)
+def test_forms_of_an_english_word_are_one(forms, base):
+    assert {base_form(form) for form in forms.split()} == {base}
+
+
+@settings(max_examples=300, deadline=None)
+@given(word=st.sampled_from(sorted(VERBS)), ending=st.sampled_from(["", "s", "es", "ing", "ed", "er", "est"]))
+def test_forms_of_verbs_are_stable(word, ending):
+    once = base_form(word + ending)
+    assert base_form(once) == once
 
 
 def test_known_words_decide_where_spelling_cannot():

@@ -149,7 +149,7 @@ def test_captions_become_tags_where_there_are_no_others(visterm, visterm_json, t
         shutil.copy(postcards / "pictures" / f"000{i}.jpg", photos / f"{i}.jpg")
         (photos / f"{i}.txt").write_text(caption, encoding="utf-8")
     visterm("init", photos)
-    visterm("add", photos, "--phrase", "tall building", "--caption-tags", "-w", photos)
+    visterm("add", photos, "--phrase", "tall building", "--caption-tags", "--min-count", 2, "-w", photos)
     assert visterm_json("status", "-w", photos)["frequent_tags"] == {"boat": 2, "tall building": 2}
 
 

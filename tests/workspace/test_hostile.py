@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from visterm.faces import cli
 from visterm.workspace import Workspace
 
 
@@ -291,84 +290,6 @@ def test_a_link_to_something_endless_hangs_nothing(visterm_process, tmp_path, ta
         (folder / name).unlink()
     assert "left as it is" in visterm_process("export", "-f", "xmp", "--yes", "-w", folder, code=1).stderr
     assert json.loads(visterm_process("status", "--json", "-w", folder).stdout)["n_ok"] == 1
-
-
-@pytest.fixture
-def large(tmp_path):
-    """A workspace, and a good picture of 79 million pixels in a folder of its own."""
-    Workspace.create(tmp_path / "home").close()
-    (tmp_path / "photos").mkdir()
-    Image.new("RGB", (8900, 8900), "red").save(tmp_path / "photos" / "large.png")
-    Image.new("RGB", (64, 48), "red").save(tmp_path / "photos" / "small.png")
-    return tmp_path
-
-
-def with_little_memory(*arguments):
-    """Run a command that may use 500 MB of addresses, which is enough for all but large pictures."""
-    return subprocess.run(
-        [sys.executable, "-m", "visterm", *map(str, arguments)],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (500 * 10**6, 500 * 10**6)),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit addresses")
-def test_a_picture_too_large_for_the_memory_is_not_called_damaged(large, visterm_json):
-    done = with_little_memory("add", large / "photos", "--json", "-w", large / "home")
-    assert done.returncode == 0, done.stderr
-    (skipped,) = json.loads(done.stdout)["skipped"]
-    assert skipped["where"].endswith("large.png")
-    assert "not enough memory" in skipped["reason"]
-    assert visterm_json("add", large / "photos", "-w", large / "home")["files"]["added"] == 1
-    assert visterm_json("status", "-w", large / "home")["n_ok"] == 2
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit addresses")
-def test_too_little_memory_costs_one_line_and_nothing_half_written(large, visterm):
-    visterm("add", large / "photos", "-w", large / "home")
-    done = with_little_memory("features", "colour", "-w", large / "home")
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("visterm: there is not enough memory")
-    assert "Traceback" not in done.stderr
-    visterm("doctor", "-w", large / "home")
-    assert "2 computed" in visterm("features", "colour", "-w", large / "home").stdout
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        MemoryError(),
-        OSError(12, "Cannot allocate memory"),
-        ImportError("a.so: failed to map segment from shared object"),
-    ],
-)
-def test_every_kind_of_missing_memory_is_the_same_line(visterm, workspace, monkeypatch, error):
-    def fail(*_):
-        raise error
-
-    monkeypatch.setattr(Workspace, "status", fail)
-    said = visterm("status", "-w", workspace, code=1).stderr
-    assert said.startswith("visterm: there is not enough memory for this: ")
-    assert len(said.splitlines()) == 1
-    assert "not enough memory" in json.loads(visterm("status", "--json", "-w", workspace, code=1).stderr)["error"]
-
-
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_memory_that_is_missing_while_a_command_is_imported_is_that_line_too(monkeypatch, capsys, options):
-    def fail():
-        raise ImportError("a.so: failed to map segment from shared object")
-
-    monkeypatch.setattr(cli, "app", fail)
-    monkeypatch.setattr("sys.argv", ["visterm", "tag", *options])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    said = capsys.readouterr().err
-    assert ended.value.code == 1
-    assert len(said.splitlines()) == 1
-    assert "there is not enough memory for this" in (json.loads(said)["error"] if options else said)
 
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\u202egpj.exe\u2066\x9b31m"

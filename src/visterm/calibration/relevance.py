@@ -12,16 +12,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
 from sklearn.utils._param_validation import Interval
 
-from visterm.calibration import Denials, TagProbabilities, Written, together
+from visterm.calibration import Denials, TagProbabilities, Written, optimism, together
 from visterm.calibration.combining import DEPENDENCE, pair_weights
 from visterm.calibration.nothing_found import drawn_rows, least_found
+from visterm.calibration.optimism import SUREST, corrected
+from visterm.calibration.tag_probabilities import blocks
+from visterm.compute.threads import in_threads
 from visterm.contracts import check_tags
 
 Floats = NDArray[np.floating[Any]]
 
-#: Queries are tried on at most this many pairs of a picture and a word.
+#: Queries are tried, and corrections learned, on about this many pairs of a picture and a word.
 _MAX_PAIRS = 1_000_000
 _MAX_WORDS = 3
 #: The weight of pairs of words is learned from at most this many queries.
@@ -42,7 +46,9 @@ class Relevance(TagProbabilities):
     The probability that several words hold together lies between the least likely of them and their product;
     ``dependence_`` says where (see :func:`~visterm.calibration.together`). It is the most likely value for queries
     made of the captions of training pictures. Some of these queries have relevant held-out pictures and others have
-    none; ``nothing_below_`` is the probability of a query's best picture that best separates the two.
+    none; ``nothing_below_`` is the probability of a query's best picture that best separates the two. ``correction_``
+    makes probabilities as sure as they were right where some held-out pictures judged the others (see
+    :mod:`visterm.calibration.optimism`).
 
     >>> rng = np.random.default_rng(0)
     >>> tags = (rng.random((400, 5)) < 0.3).astype(int)
@@ -85,6 +91,7 @@ class Relevance(TagProbabilities):
         pictures have more true tags than are ``written``, those that are likelier than not count as present.
         """
         super().fit(scores, tags, tag_counts=tag_counts, n_tagged=n_tagged, denials=denials, written=written)
+        self.correction_ = self._learned_correction(np.asarray(scores), tags, written)
         rng = np.random.default_rng(self.random_state)
         given = np.asarray(scores)
         present = check_tags(tags, len(given), n_tags=self.n_tags_)
@@ -99,6 +106,32 @@ class Relevance(TagProbabilities):
         self.dependence_ = _fit_dependence(log_p, truth, [words for words in queries if len(words) > 1])
         self.nothing_below_ = _fit_nothing_below(log_p, truth, queries, self.dependence_, rng)
         return self
+
+    def log_odds(self, scores: ArrayLike) -> NDArray[np.float32]:
+        """(n_pictures, n_tags) log-odds, between -9 and 9, corrected for optimism."""
+        odds = super().log_odds(scores)
+        if not hasattr(self, "correction_"):  # a model of an earlier version, or one that was never measured
+            return odds
+        for rows in blocks(*odds.shape):
+            odds[rows] = np.clip(corrected(odds[rows], self.correction_), -SUREST, SUREST)
+        return odds
+
+    def thresholds(self, precision: float) -> NDArray[np.float64]:
+        """For each tag, the least probability at which to suggest it; corrected as the probabilities are."""
+        least = super().thresholds(precision)
+        return expit(corrected(logit(least), self.correction_)) if hasattr(self, "correction_") else least
+
+    def _learned_correction(self, scores: Floats, tags: Any, written: Written | None) -> Floats:
+        """How much surer than right the probabilities are, by parts of the held-out pictures; of many tags, by some."""
+        by_tag = check_tags(tags, len(scores), n_tags=self.n_tags_).tocsc()
+        step = 1 + scores.size // _MAX_PAIRS
+
+        def of_tags(block: slice) -> Floats:
+            some = slice(block.start, block.stop, step)
+            shares = None if written is None else np.asarray(written.shares[:, some], np.float64)
+            return optimism.count(self._shared_odds(scores, some), by_tag[:, some].toarray() > 0, shares)
+
+        return optimism.fit(np.sum(in_threads(of_tags, blocks(self.n_tags_, len(scores))), axis=0))
 
     def fit_pairs(self, log_p: Floats, log_pairs: Floats, pairs: Sequence[tuple[int, int]], tags: Any) -> Self:
         """Learn the weight of a model's beliefs about two words together, relative to those about single words.

@@ -156,7 +156,7 @@ class TagProbabilities(Estimator):
             thresholds[:, tags_of_block] = _precise(where_known(known, expit(own[0] * shared + own[1])))
             return kept
 
-        kept = sum(in_threads(of_tags, _blocks(self.n_tags_, len(given))), np.zeros((2, len(_PRECISIONS))))
+        kept = sum(in_threads(of_tags, blocks(self.n_tags_, len(given))), np.zeros((2, len(_PRECISIONS))))
         self.thresholds_ = _corrected(thresholds, *kept)
         return self
 
@@ -197,7 +197,7 @@ class TagProbabilities(Estimator):
             shared = self._shared_odds(given[rows], slice(None))
             odds[rows] = shared if own is None else np.clip(own[0] * shared + own[1], -_SUREST, _SUREST)
 
-        in_threads(of_rows, _blocks(len(given), self.n_tags_))
+        in_threads(of_rows, blocks(len(given), self.n_tags_))
         return odds
 
     def lifts(self, log_odds: Floats) -> Floats:
@@ -256,7 +256,7 @@ def _some_rows(n_rows: int, n_tags: int, seed: int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(seed).choice(n_rows, most, replace=False))
 
 
-def _blocks(n: int, width: int) -> Iterator[slice]:
+def blocks(n: int, width: int) -> Iterator[slice]:
     """Slices of ``range(n)`` that hold at most ``_BLOCK`` numbers if each has ``width`` of them."""
     step = max(1, _BLOCK // max(1, width))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))

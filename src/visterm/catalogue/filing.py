@@ -13,7 +13,7 @@ from typing import Literal
 
 from visterm.catalogue import identity, log
 from visterm.catalogue.pictures import Examined
-from visterm.catalogue.removals import forget_removal, was_removed
+from visterm.catalogue.removals import forget_removal, is_removed, was_removed
 
 #: The outcome of adding a file: a new picture, the same file again, a moved file, another file of the same picture, a
 #: file whose content has changed, or a file left out because a person removed it.
@@ -35,25 +35,35 @@ class FileKeeper:
         """Record files with their stored paths, and count the outcomes.
 
         Those at known places come first, and of these, or of the others, those whose content is known: which file was
-        copied from which must not depend on the order of names.
+        copied from which must not depend on the order of names. Removed pictures at the places of others come last,
+        for the others may have moved.
         """
         in_turn = sorted(files, key=lambda each: (self._picture_at(each[1]) is None, self._picture_of(each[0]) is None))
-        return Counter(self.add(file, path) for file, path in in_turn)
+        back = {path for file, path in in_turn if self._is_removed_at_known_place(file, path)}
+        outcomes = Counter(self._add(file, path) for file, path in in_turn if path not in back)
+        outcomes.update(self._add_removed(file, path) for file, path in in_turn if path in back)
+        return outcomes
 
-    def add(self, file: Examined, path: str) -> Outcome:
+    def _add_removed(self, file: Examined, path: str) -> Outcome:
+        """Record a removed picture at the place of another; it is no edit of the other where that has moved."""
+        if self._picture_of(file) is None and len(self._paths(self._picture_at(path))) > 1:
+            identity.forget_paths(self._connection, [path])
+        return self._add(file, path)
+
+    def _add(self, file: Examined, path: str) -> Outcome:
         """Record ``file`` under its stored ``path``; returns the outcome."""
         # To take a removal back is a person's decision, so that it can be undone.
         with log.level(self._connection, log.Level.FILES):
             if self._again and self._is_let_in(file, path):
-                return self._add(file, path)
-        return self._add(file, path)
+                return self._record(file, path)
+        return self._record(file, path)
 
     def _is_let_in(self, file: Examined, path: str) -> bool:
         """Whether the file comes back because a person wants it again, itself or another one that holds the same."""
         self._let_in |= forget_removal(self._connection, file, path)
         return not self._let_in.isdisjoint((path, file.sha256, file.pixels))
 
-    def _add(self, file: Examined, path: str) -> Outcome:
+    def _record(self, file: Examined, path: str) -> Outcome:
         before = self._picture_at(path)
         if before is None and was_removed(self._connection, file, path):
             return "removed"
@@ -73,6 +83,11 @@ class FileKeeper:
             (path, picture, file.size, file.mtime_ns),
         )
         return outcome
+
+    def _is_removed_at_known_place(self, file: Examined, path: str) -> bool:
+        """Whether a file holds what a person removed, at the place of a picture that is in the catalogue."""
+        known = self._picture_at(path) is not None and self._picture_of(file) is None
+        return known and is_removed(self._connection, file, path)
 
     def _picture_of(self, file: Examined) -> int | None:
         """The picture that has the content of a file now."""
@@ -145,7 +160,7 @@ class FileKeeper:
             return "changed"
         return "moved" if gone or not others else "copy"
 
-    def _paths(self, picture: int) -> list[str]:
+    def _paths(self, picture: int | None) -> list[str]:
         return self._connection.values("SELECT path FROM path WHERE picture_id = ? ORDER BY path", picture)
 
 

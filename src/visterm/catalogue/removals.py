@@ -52,8 +52,8 @@ def forget_pictures(connection: Connection, pictures: Iterable[int], files: Mapp
     return Forgotten(len(gone), sum(number in stay for number in files.values()), tuple(stay.values()))
 
 
-def was_removed(connection: Connection, file: Examined, path: str) -> bool:
-    """Whether the new file at ``path`` holds what a person removed; its path is then remembered, too.
+def is_removed(connection: Connection, file: Examined, path: str) -> bool:
+    """Whether the file at ``path`` holds what a person removed.
 
     A copy of a picture that is in the catalogue counts as removed only at the path where it was removed.
     """
@@ -65,12 +65,18 @@ def was_removed(connection: Connection, file: Examined, path: str) -> bool:
         file.sha256,
         file.pixels,
     )
+    return bool(found)
+
+
+def was_removed(connection: Connection, file: Examined, path: str) -> bool:
+    """Whether the new file at ``path`` holds what a person removed; its path is then remembered, too."""
+    found = is_removed(connection, file, path)
     if found:
         connection.execute(
             "INSERT OR REPLACE INTO removed VALUES (?, ?, ?, ?, ?)",
             (path, file.sha256, file.pixels, file.size, file.mtime_ns),
         )
-    return bool(found)
+    return found
 
 
 def forget_removal(connection: Connection, file: Examined, path: str) -> set[str]:

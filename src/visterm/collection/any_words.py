@@ -23,19 +23,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating[Any]]
 
-#: What the model is called on its shelf, and what it can do.
-NAME, TASK = "any-words", "find by any words"
 #: The scores of the latest texts are remembered.
 _KEPT = 32
 #: A picture that was not looked at.
 _NOT_SEEN = -np.inf
-
-
-def newest_model(opened: Opened) -> Model | None:
-    """What was learned last for the features and the encoder in use; None if nothing was."""
-    view, shelf = text_view(), opened.text_shelf
-    infos = [info for info in shelf.infos() if info.name == NAME and info.recipe == view.recipe]
-    return shelf.load(shelf.place(NAME, infos[-1].version)) if infos else None
 
 
 def any_words(opened: Opened, model: Model, frame: Frame) -> tuple[AnyText, str | None]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.collection.text_view import newest_model
 from visterm.compute import progress
 from visterm.compute.parallel import split
 from visterm.contracts import Features, Task, n_pictures
@@ -79,6 +80,10 @@ def look_at_all(opened: Opened) -> Computed:
             class_index(opened, model, keys)
         else:
             word_index(opened, model, keys)
+    texts = newest_model(opened)
+    if texts is not None:
+        done += describe(opened, texts.recipe)
+        text_index(opened, texts, keys)
     return Computed(done)
 
 

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from visterm.language.text_encoder import DEFAULT
 from visterm.pairs import pair_in_use
+
+if TYPE_CHECKING:
+    from visterm.collection.opened import Opened
+    from visterm.models import Model
+
+#: What the model of texts is called on its shelf, and what it can do.
+NAME, TASK = "any-words", "find by any words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +33,10 @@ def text_view() -> TextView:
     """What new models of texts are made with: the image-text pair that this user installed last, if there is one."""
     pair = pair_in_use()
     return TextView() if pair is None else TextView(pair.full_name, pair.full_name, is_pair=True)
+
+
+def newest_model(opened: Opened) -> Model | None:
+    """What was learned last for the features and the encoder in use; None if nothing was."""
+    view, shelf = text_view(), opened.text_shelf
+    infos = [info for info in shelf.infos() if info.name == NAME and info.recipe == view.recipe]
+    return shelf.load(shelf.place(NAME, infos[-1].version)) if infos else None

@@ -14,11 +14,12 @@ from visterm import find
 from visterm.calibration.combining import DEPENDENCE
 from visterm.calibration.nothing_found import NOTHING_BELOW
 from visterm.catalogue.labels import Kind
-from visterm.collection.any_words import any_words, newest_model
+from visterm.collection.any_words import AnyText, any_words
 from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age
 from visterm.collection.moment import Collection, Frame
 from visterm.collection.scores import Reading, class_index, edition, is_same, pair_index, prepare, word_index
+from visterm.collection.text_view import newest_model
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.find.rank.beliefs import Beliefs
@@ -75,8 +76,8 @@ class Searchers:
         self.holdings = holdings
         #: Whether ``like:`` may name any file; a server that strangers may ask knows only pictures of the collection.
         self.read_files = True
-        #: Gives what was learned of pictures and texts, perhaps learning it first.
-        self.any_words: Callable[[Holdings], Model | None] = newest_model
+        #: Learns pictures and texts together, if that was not done yet and does not take long.
+        self.learn_any_words: Callable[[Holdings], Model | None] = newest_model
         self._guard = threading.RLock()
         self._kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
@@ -92,7 +93,7 @@ class Searchers:
         together = model is not None and sum(1 for _ in terms_of(tree)) > 1
         classifier = self._classifier(model, tree, collection)
         vectors = installed.installed()
-        texts = self.any_words(self.holdings) if any(term.field is None for term in terms_of(tree)) else None
+        texts = newest_model(self.holdings)
         state = (collection, model, classifier, together, vectors and vectors.file, texts)
         if self._known("searcher", state) is None:
             # This may take minutes, so nobody waits for it: meanwhile other threads search what is there.
@@ -133,10 +134,8 @@ class Searchers:
                 "classes", (frame, classifier), lambda: self._beliefs("class", frame, classifier)
             )
             notes.append(note)
-        texts = None
-        if learned is not None and frame.keys:
-            texts, note = self._keep("texts", (frame, learned), lambda: any_words(self.holdings, learned, frame))
-            notes.append(note)
+        texts, note = self._texts(frame, learned)
+        notes.append(note)
         searcher = Searcher(
             collection.evidence,
             tag_beliefs,
@@ -147,7 +146,9 @@ class Searchers:
             aliases={str(kind): names for kind, names in frame.aliases.items()},
             dependence=settings.dependence,
             nothing_below=settings.nothing_below,
-            texts=texts,
+            texts=lambda needed: (
+                texts or (self._texts(frame, self.learn_any_words(self.holdings))[0] if needed else None)
+            ),
         )
         left_out = list(dict.fromkeys(note for note in notes if note is not None))
         models: list[tuple[Kind, Model]] = [("tag", model)] if model is not None and tag_beliefs is not None else []
@@ -165,6 +166,18 @@ class Searchers:
         scored, columns = pair_index(self.holdings, model, frame.keys)
         names = frame.current_names("tag", model.info.tags)
         return Pairs(scored.snapshot, [(names[a], names[b]) for a, b in columns], frame.keys, weight), scored.note
+
+    def _texts(self, frame: Frame, learned: Model | None) -> tuple[AnyText | None, str | None]:
+        """What judges pictures by their look, if that was learned."""
+        if learned is None or not frame.keys:
+            return None, None
+        return self._keep("texts", (frame, learned), lambda: any_words(self.holdings, learned, frame))
+
+    def _texts_now(self, frame: Frame) -> AnyText | None:
+        """The same, learned now if it can be done at once."""
+        learned = self.learn_any_words(self.holdings)
+        with self._guard:
+            return self._texts(frame, learned)[0]
 
     def _refuse_files(self, tree: Node) -> None:
         for term in terms_of(tree):

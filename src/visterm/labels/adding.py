@@ -101,7 +101,7 @@ class AddOptions:
     With ``look_for_labels``, labels found with the pictures (``metadata.csv`` and the like, captions, XMP) are read.
     ``labels`` names further sources; ``format`` is their format if it should not be guessed. The format ``folders``
     makes each sub-folder a class. With ``caption_tags``, captions become tags; by default they do if a source has
-    captions but no tags. A word or one of the ``phrases`` becomes a tag if at least ``min_count`` captions have it.
+    captions but no tags. A word becomes a tag if at least ``min_count`` captions have it; ``phrases`` always do.
     ``tags_are`` says whether the tags that a source gives are all that fit a picture (``complete``) or some of them
     (``partial``); by default it is as when the source was read last, at first complete.
     Pictures that were removed stay out unless ``again`` is true. An edited file stays the same picture with its labels;

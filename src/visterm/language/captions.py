@@ -77,10 +77,11 @@ class CaptionTokenizer:
     def read(self, captions: Iterable[str]) -> CaptionWords:
         """The tags of captions, and the words that made no tag."""
         bags = self._folded(list(captions))
+        asked_for = set(self._phrase_table().values())
         kept: Counter[str] = Counter()
         others: Counter[str] = Counter()
         for word, count in Counter(word for bag in bags for word in bag).items():
-            (kept if count >= self.min_count else others)[word] = count
+            (kept if count >= self.min_count or word in asked_for else others)[word] = count
         return CaptionWords([[word for word in bag if word in kept] for bag in bags], kept, others)
 
     def _ignored(self, captions: list[str]) -> Ignored:
@@ -109,12 +110,15 @@ class CaptionTokenizer:
     def _folded(self, captions: list[str]) -> list[list[str]]:
         """The distinct words of each caption; plurals are folded using the words of all captions."""
         table, ignored, pairs = self._phrase_table(), self._ignored(captions), self._found(captions)
+        asked_for = set(table.values())
         bags = [list(dict.fromkeys(self._words(caption, table, ignored, pairs))) for caption in captions]
         known = {word for bag in bags for word in bag}
-        folded = {word: word if " " in word else base_form(word, known, self.language) for word in known}
+        folded = {
+            word: word if " " in word or word in asked_for else base_form(word, known, self.language) for word in known
+        }
         # Folding may give a stop word: others, ones.
         own = ignored([])
-        folded = {word: form for word, form in folded.items() if form not in own}
+        folded = {word: form for word, form in folded.items() if form not in own or word in asked_for}
         return [list(dict.fromkeys(folded[word] for word in bag if word in folded)) for bag in bags]
 
     def _words(

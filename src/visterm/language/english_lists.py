@@ -50,14 +50,14 @@ _VERBS = """
     splatter split sponsor spoon sport spot spray spread spring sprinkle sprint sprout spy squat squeeze squint
     squirt stab stack stagger stain stall stamp stand stare start stay steal steam steer step stick stir stoop stop
     store straddle strain strap streak stream stretch stride strike strip stripe stroke stroll strum strut study
-    stuff stumble submerge succeed suck sunbathe supervise support surf surround suspend swaddle sweat sweep swerve
-    swim swing swirl swoop tackle tag tailgate take talk tame tap target taste teach tear tease tell tend test
-    tether thrash thread throw thrust tickle tie tile tilt tip toast topple toss touch tour tow trace track trail
-    train transform transport trap travel tread trek trim trip trot trudge try tuck tug tumble turn twirl twist type
-    unload unpack unveil unwrap uproot use vacuum vault view visit wade wag wait wake wakeboard walk wander want
-    warm warn wash watch water waterski wave wear weigh welcome weld wet wheel whip whisper whistle widen wield
-    wiggle win windsurf wink wipe wish witness wonder work worry worship wrap wrestle wrinkle write yawn yell yield
-    zip zoom
+    stuff stumble submerge succeed suck sunbathe supervise support surf surprise surround suspend swaddle sweat
+    sweep swerve swim swing swirl swoop tackle tag tailgate take talk tame tap tape target taste teach tear tease
+    tell tend test tether thrash thread throw thrust tickle tie tile tilt tip toast topple toss touch tour tow trace
+    track trail train transform transport trap travel tread trek trim trip trot trudge try tuck tug tumble turn
+    twirl twist type unload unpack unveil unwrap uproot use vacuum vault view visit wade wag wait wake wakeboard
+    walk wander want warm warn wash watch water waterski wave wear weigh welcome weld wet wheel whip whisper whistle
+    widen wield wiggle win windsurf wink wipe wish witness wonder work worry worship wrap wrestle wrinkle write yawn
+    yell yield zip zoom
 """
 VERBS = frozenset(_VERBS.split())
 

@@ -9,6 +9,8 @@ from functools import cache
 from visterm.language.fillers import filler_words
 from visterm.language.stop_lists import LISTED, stop_words
 
+#: A line is in another language than usual if it has at least this many words that tell so.
+_TELLING = 2
 #: A language counts if this share of the lines are more likely in it than in the others.
 _SHARE = 0.05
 #: Where no list helps, a word of at most this many letters in this share of at least this many lines says nothing.
@@ -63,7 +65,8 @@ def _language(line: Sequence[str], languages: Sequence[str], usual: str) -> str:
     telling = words - _AMBIGUOUS
     n_usual = len(words & stop_words(usual))
     n_of = {name: len(telling & stop_words(name)) for name in languages}
-    return max(n_of, key=n_of.__getitem__) if max(n_of.values(), default=0) > n_usual else usual
+    most = max(n_of.values(), default=0)
+    return max(n_of, key=n_of.__getitem__) if most > n_usual and most >= _TELLING else usual
 
 
 def _frequent(lines: Sequence[Sequence[str]]) -> frozenset[str]:

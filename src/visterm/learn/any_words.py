@@ -15,10 +15,9 @@ from scipy.special import logit
 
 from visterm.calibration import DEPENDENCE, Asked, TextQuery, TextRelevance, together
 from visterm.catalogue.parts import is_test
-from visterm.collection.any_words import NAME, TASK, newest_model
-from visterm.collection.features import described, ready_recipe, stored_features
-from visterm.collection.scores import word_index
-from visterm.collection.text_view import text_view
+from visterm.collection import scores
+from visterm.collection.features import Computed, described, ready_recipe, stored_features
+from visterm.collection.text_view import NAME, TASK, newest_model, text_view
 from visterm.compute import progress
 from visterm.contracts import Task, leaves_out, take
 from visterm.errors import InputError, VistermError
@@ -120,6 +119,13 @@ def any_words_learned(holdings: Holdings) -> AnyWordsLearned | None:
         progress.note(f"search knows only the words that people use: {error}")
         return None
     return AnyWordsLearned(**{name: known[name] for name in ("pictures", "texts", "found", "asked", "among")})
+
+
+def look_at_all(holdings: Holdings) -> Computed:
+    """Compute what the models in use and search by any words need of every picture; then no reader has to wait."""
+    if newest_model(holdings) is None:
+        any_words_learned(holdings)
+    return scores.look_at_all(holdings)
 
 
 def ready_any_words(holdings: Holdings) -> Model | None:
@@ -248,7 +254,7 @@ def _known_words(holdings: Holdings, collection: Collection, places: Sequence[in
     if not leaves_out(model.estimator):
         return {}
     keys = [collection.frame.keys[place] for place in places]
-    snapshot = word_index(holdings, model, keys).snapshot
+    snapshot = scores.word_index(holdings, model, keys).snapshot
     slots = snapshot.find(keys)
     if (slots < 0).any():
         return {}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from visterm.compute import progress
 from visterm.contracts.tasks import Task
-from visterm.errors import InputError, ModelError
+from visterm.errors import InputError, ModelError, is_out_of_memory
 from visterm.storage import WriteLock, make_folder
 
 if TYPE_CHECKING:
@@ -170,7 +170,9 @@ class ModelShelf:
             return None
 
     def _set_aside(self, folder: Path, error: ModelError) -> None:
-        """Do not use a model again; say so once."""
+        """Do not use a model again; say so once. Too little memory says nothing about the model."""
+        if is_out_of_memory(error):
+            raise error
         with self._guard:
             if folder not in self._broken:
                 self._broken[folder] = str(error)

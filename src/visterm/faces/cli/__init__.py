@@ -86,7 +86,7 @@ def main() -> None:
     """Run the command line."""
     try:
         app()
-    except (MemoryError, ImportError, OSError) as error:  # before a command runs, while its modules are imported
+    except BaseException as error:  # before a command runs, while its modules are imported
         if not is_out_of_memory(error):
             raise
         told = json.dumps({"error": OUT_OF_MEMORY}) if "--json" in sys.argv else f"visterm: {OUT_OF_MEMORY}"

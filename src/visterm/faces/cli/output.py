@@ -42,17 +42,17 @@ def command(*, as_json: bool) -> Iterator[None]:
     try:
         with progress.use(progress.for_stream(as_json=as_json)):
             yield
-    except (VistermError, MemoryError, ImportError, OSError) as error:
-        if not isinstance(error, VistermError) and not is_out_of_memory(error):
-            raise
-        message = str(error) if isinstance(error, VistermError) else OUT_OF_MEMORY
-        message = " ".join(message.split())
-        line = json.dumps({"error": message}) if as_json else f"visterm: {printable(message)}"
-        typer.echo(line, err=True)
-        raise typer.Exit(2 if isinstance(error, UsageError) else 1) from error
     except KeyboardInterrupt as error:
         typer.echo("visterm: interrupted; what was finished is kept", err=True)
         raise typer.Exit(130) from error
+    except BaseException as error:  # also what is no Exception: a library in Rust ends so
+        is_short = is_out_of_memory(error)
+        if not is_short and not isinstance(error, VistermError):
+            raise
+        message = OUT_OF_MEMORY if is_short else " ".join(str(error).split())
+        line = json.dumps({"error": message}) if as_json else f"visterm: {printable(message)}"
+        typer.echo(line, err=True)
+        raise typer.Exit(2 if isinstance(error, UsageError) else 1) from error
 
 
 def show(document: D, as_json: bool, print_for_people: Callable[[D], None]) -> D:

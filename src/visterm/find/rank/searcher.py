@@ -75,7 +75,8 @@ class Hits:
     ``n_less_likely`` pictures more are shown with the unlikely ones. If no picture is likely to match all words, the
     pictures are those that match most words, and all other fields are about all words. ``ignored`` words say nothing
     about pictures; ``hints`` tell how to write what was probably meant. ``understood`` says how each word was read.
-    ``guessed`` is true if no picture is likely, and the pictures are those that look most like what is asked for.
+    ``guessed`` is true if no picture is likely, and the pictures are those that look most like what is asked for;
+    ``by_look`` if the look of pictures was judged.
     """
 
     notes: list[Note] = field(default_factory=list)
@@ -87,6 +88,7 @@ class Hits:
     hints: list[str] = field(default_factory=list)
     understood: list[Understood] = field(default_factory=list)
     guessed: bool = False
+    by_look: bool = False
     rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
     probabilities: Floats = field(default_factory=lambda: np.empty(0, np.float32))
     told: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
@@ -197,7 +199,7 @@ class Searcher:
         aliases: Mapping[str, Mapping[str, str]] | None = None,
         dependence: float = DEPENDENCE,
         nothing_below: float = NOTHING_BELOW,
-        texts: AnyText | None = None,
+        texts: Callable[[bool], AnyText | None] | None = None,
     ) -> None:
         self._evidence = evidence
         self._interpreter = Interpreter(
@@ -220,7 +222,7 @@ class Searcher:
         if said.asked is None and not said.notes:
             raise QueryError(f"there is no word to search for in {text!r}")
         found.notes, found.ignored, found.hints = said.notes, said.ignored, said.hints
-        found.understood = said.understood
+        found.understood, found.by_look = said.understood, said.by_look
         if said.asked is None or not len(self._evidence):
             return None
         if said.missing and all(excluded for _, excluded in _said(said.asked)):

@@ -58,7 +58,8 @@ class Interpreter:
     """Interprets queries with the words that people wrote and the words that models know.
 
     ``like`` answers ``like:PATH`` with log-probabilities of all rows. ``vectors`` give the meaning of words that are
-    unknown here. ``pairs`` are a model's beliefs about two words together. The language is that of the evidence.
+    unknown here. ``pairs`` are a model's beliefs about two words together. ``texts`` gives what judges pictures by
+    their look, for any words; asked with True, it may learn that first. The language is that of the evidence.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Interpreter:
         vectors: WordVectors | None = None,
         pairs: Pairs | None = None,
         aliases: Mapping[str, Mapping[str, str]] | None = None,
-        texts: AnyText | None = None,
+        texts: Callable[[bool], AnyText | None] | None = None,
     ) -> None:
         self._evidence = evidence
         self._pairs = pairs
@@ -85,7 +86,8 @@ class Interpreter:
         self._stop_words = stop_words(evidence.language)
         self._fillers = filler_words(evidence.language)
         self._nearby = Nearby(evidence, self._names, vectors)
-        self._look = None if texts is None else ByLook(texts, self._names)
+        self._texts = texts
+        self._by_look: ByLook | None = None
 
     def read(self, tree: Node) -> Reading:
         """What is asked for, with notes on words that were replaced or left out.
@@ -126,14 +128,21 @@ class Interpreter:
             said.asked = self._node(tree, said, needed=True)
             word = tree.text if isinstance(tree, Term) and tree.field is None else None
             said.parts = [] if said.asked is None else [Part(said.asked, 1.0, word)]
-        if self._look is not None and not isinstance(tree, Not | AnyOf):
-            self._fuse(tree.parts if isinstance(tree, AllOf) else (tree,), said, self._look)
+        if not isinstance(tree, Not | AnyOf):
+            self._fuse(tree.parts if isinstance(tree, AllOf) else (tree,), said)
         said.notes, said.hints = list(dict.fromkeys(said.notes)), list(dict.fromkeys(said.hints))
         said.understood = list(dict.fromkeys(said.understood))
         said.missing, said.ignored = list(dict.fromkeys(said.missing)), list(dict.fromkeys(said.ignored))
         return said
 
-    def _fuse(self, nodes: Sequence[Node], said: Reading, look: ByLook) -> None:
+    def _look(self, *, needed: bool) -> ByLook | None:
+        """What judges pictures by their look; if it is ``needed`` and was not learned yet, that is done now."""
+        if self._by_look is None and self._texts is not None:
+            texts = self._texts(needed)
+            self._by_look = None if texts is None else ByLook(texts, self._names)
+        return self._by_look
+
+    def _fuse(self, nodes: Sequence[Node], said: Reading) -> None:
         """Let the look of pictures decide, too, where it says more than the words that models know."""
         ignored = {word.casefold() for word in said.ignored}
         terms = [node for node in nodes if isinstance(node, Term) and node.field is None]
@@ -141,6 +150,9 @@ class Interpreter:
         words = [part for part in said.parts if part.word is not None]
         others = [part for part in said.parts if part.word is None]
         if not (words or said.missing) or any(part.asked is self._untagged for part in said.parts if not words):
+            return
+        look = self._look(needed=bool(said.missing))
+        if look is None:
             return
         kind = look.kind(terms, words, len(said.missing))
         if not look.helps(kind):
@@ -198,7 +210,7 @@ class Interpreter:
                     if self._stands_for(name, texts):
                         joined.append(Term(name, run[0].at, quoted=True))
                     else:
-                        joined += [_WordOf(term.text, term.at, phrase=name) for term in run]
+                        joined += [_WordOf(term.text, term.at, phrase=self._key(None, name)) for term in run]
                     at = end
                     break
             else:
@@ -221,8 +233,8 @@ class Interpreter:
         tags, classes = self._names.of("tag"), self._names.of("class")
         if not classes.isdisjoint(whole) or any(tags.isdisjoint(names) for names in of_words):
             return True
-        n_tagged = [max(map(self._names.n_tagged, names)) for names in (whole, *of_words)]
-        return n_tagged[0] >= _OWN_MEANING * min(n_tagged)
+        n_whole, *n_words = (max(map(self._names.n_tagged, names)) for names in (whole, *of_words))
+        return n_whole >= _OWN_MEANING * min(n_words)
 
     # Terms
 
@@ -290,6 +302,7 @@ class Interpreter:
         word is never taken for a misspelt one: "sand" does not become "land", although they differ by one letter.
         """
         alike: list[str] = []
+        look: ByLook | None = None
         if term.field != "filename" and said.n_looked_up < MAX_CORRECTED:
             alike = self._nearby.spelled(term.field, name)
             alike = [word for word in alike if self._leaves.of(term.field, word) is not None]
@@ -297,8 +310,9 @@ class Interpreter:
             found = None
             if self._nearby.has_vector(name) or not misspelt:
                 found = self._by_meaning(term, self._nearby.in_meaning(term.field, name), said)
-            if found is None and self._look is not None and term.field is None:
-                found = self._by_meaning(term, self._look.same(term.text, alike[:1] if misspelt else []), said)
+            look = self._look(needed=needed) if found is None and term.field is None else None
+            if look is not None:
+                found = self._by_meaning(term, look.same(term.text, alike[:1] if misspelt else []), said)
             if found is None and misspelt:
                 said.notes.append(Note(term.text, alike[0], tuple(alike[1:]), field=term.field))
                 found = leaf = self._leaves.of(term.field, alike[0])
@@ -307,8 +321,8 @@ class Interpreter:
                     said.understood.append(how)
             if found is not None:
                 return found
-        if self._look is not None and term.field is None and needed:
-            near = tuple(self._look.nearest(term.text))
+        if look is not None and needed:
+            near = tuple(look.nearest(term.text))
             said.notes.append(Note(term.text, near=near, alike=tuple(alike), by_look=True))
             said.missing.append(term.text)
             said.understood.append(Understood(term.text, "look", tuple(each.name for each in near)))

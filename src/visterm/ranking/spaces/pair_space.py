@@ -12,48 +12,62 @@ from sklearn.utils.validation import check_is_fitted
 from visterm.contracts import Estimator, Features
 from visterm.errors import InputError
 from visterm.language.text_encoder import text_encoder
-from visterm.ranking.spaces.shared_space import crowding, unit
+from visterm.ranking.spaces.said_texts import usual_sentence
 
-#: Crowding is measured on at most this many pictures, and by this many neighbours.
-_MAX_BANK, _N_NEAREST = 1000, 10
+Array = NDArray[Any]
+
+#: The mean of the pictures counts half where there are this many.
+_FEW_FOR_MEAN = 10
 
 
 class PairSpace(Estimator):
-    """Codes whose products are ``2 cos(q, p) - r(q)``, where ``r`` is how much a text resembles everything.
+    """Scores that can be compared between texts: products of pictures and texts, each around their mean.
 
-    >>> _ = PairSpace("use-multilingual-3").fit(np.eye(512)[:3])
-    >>> PairSpace("use-multilingual-3").fit(np.eye(512)[:3]).picture_codes(np.eye(512)[:2]).shape
-    (2, 513)
+    The cosine of a text and a picture is high for some texts with every picture, and for some pictures with every text:
+    vectors of texts lie around one direction, those of pictures around another. So the score of a text q and a picture
+    p is
+
+        (q - mean text) . (p - mean picture) / spread
+
+    The mean text is that of sentences about all kinds of things, the spread the standard deviation of the scores of
+    ``q`` with the pictures of ``fit``: 0 is what any picture has on average, 3 much more than most.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"encoder": [str]}
-    _fitted_constraints: ClassVar[dict[str, str]] = {"bank_pictures_": "n_bank n_dims"}
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "mean_picture_": "n_dims",
+        "mean_text_": "n_dims",
+        "second_moment_": "n_dims n_dims",
+    }
 
     def __init__(self, encoder: str) -> None:
         self.encoder = encoder
 
     def fit(self, X: Features) -> Self:
-        """Keep some pictures to measure crowding."""
+        """Learn where the pictures lie."""
         self._validate_params()
-        pictures = self._units(X)
-        rows = np.linspace(0, len(pictures) - 1, min(len(pictures), _MAX_BANK)).astype(np.intp)
-        self.bank_pictures_ = pictures[rows]
+        pictures = self._vectors(X)
+        self.mean_picture_ = len(pictures) / (len(pictures) + _FEW_FOR_MEAN) * pictures.mean(axis=0)
+        self.mean_text_ = usual_sentence(self.encoder).astype(np.float64)
+        centred = pictures - self.mean_picture_
+        self.second_moment_ = centred.T @ centred / len(centred)
         return self
 
     def picture_codes(self, X: Features) -> NDArray[np.float64]:
-        """(n_pictures, n_dims + 1)."""
+        """(n_pictures, n_dims)."""
         check_is_fitted(self)
-        pictures = self._units(X)
-        return np.column_stack([pictures, np.ones(len(pictures))])
+        return np.asarray(self._vectors(X) - self.mean_picture_)
 
     def text_codes(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """(n_texts, n_dims + 1): their products with :meth:`picture_codes` are the scores."""
+        """(n_texts, n_dims): their products with :meth:`picture_codes` are the scores; a text without words has 0."""
         check_is_fitted(self)
         vectors = text_encoder(self.encoder).encode(list(texts)).astype(np.float64)
-        return np.column_stack([2 * vectors, -crowding(vectors, self.bank_pictures_, _N_NEAREST)])
+        codes = np.where(vectors.any(axis=1, keepdims=True), vectors - self.mean_text_, 0.0)
+        spread = np.sqrt(np.einsum("ij,jk,ik->i", codes, self.second_moment_, codes))
+        return np.asarray(codes / np.maximum(spread, np.finfo(float).tiny)[:, np.newaxis])
 
-    def _units(self, X: Features) -> NDArray[np.float64]:
+    def _vectors(self, X: Features) -> NDArray[np.float64]:
         n_dims = text_encoder(self.encoder).n_dims
         if isinstance(X, dict) or getattr(X, "shape", ())[1:] != (n_dims,):
             raise InputError(f"the pictures of this pair have {n_dims} numbers each, as its texts do")
-        return unit(np.asarray(X, np.float64))
+        return np.asarray(X, np.float64)
