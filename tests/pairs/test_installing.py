@@ -15,7 +15,6 @@ from visterm.collection.text_view import TextView, text_view
 from visterm.compute.onnx_file import INT64, model, node, tensor, tensor_info
 from visterm.errors import InputError, MissingExtraError, UsageError
 from visterm.language import text_encoder
-from visterm.language.pair_texts import usual_texts
 from visterm.pairs import pair_named
 from visterm.upkeep import encoders
 from visterm.vision import recipe, recipe_names
@@ -51,7 +50,6 @@ def test_a_folder_is_installed_and_computes_what_it_should(tiny, export, picture
         "text_model.onnx",
         "tokenizer.json",
         "tokenizer_config.json",
-        "usual_texts.safetensors",
         "vision_model.onnx",
     ]
     check_computes_the_same(tiny, "tiny-clip", pictures)
@@ -292,14 +290,6 @@ def test_a_recipe_travels_to_other_processes(export, pictures):
     made = recipe("pair:tiny-clip")
     expected = made.compute_batch(pictures)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(made)).compute_batch(pictures), expected)
-
-
-def test_usual_texts_are_kept_with_a_pair(export):
-    encoders.install(export)
-    vectors = usual_texts("pair:tiny-clip")
-    assert vectors.shape[1] == N_DIMS
-    assert len(vectors) >= 5
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
 
 
 def test_without_the_extra_nothing_is_copied(export, encoders_folder, monkeypatch):

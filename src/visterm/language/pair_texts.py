@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from visterm.compute.optional import first_line, imported
 from visterm.errors import InputError
-from visterm.pairs import Pair, Tower, pair_named
-from visterm.pairs.installed import USUAL_TEXTS
+from visterm.pairs import Pair, Tower
 from visterm.pairs.parts import CONFIG, SPECIAL_TOKENS, TEXTS, TOKENIZER, TOKENIZER_CONFIG
 from visterm.pairs.tower import IDS, MASK
 
@@ -23,8 +22,6 @@ Vectors = NDArray[np.float32]
 _USUAL_LENGTHS = {"clip": 77, "siglip": 64, "siglip2": 64, "chinese_clip": 52}
 #: Longer texts are cut, whatever a model could take: an attention layer needs memory for the square of the length.
 _MAX_TOKENS = 512
-#: The name of the vectors in the file of usual texts.
-_USUAL = "vectors"
 #: Tokenizers may need time for the square of a word's length.
 _MAX_CHARACTERS = 4096
 #: Families that learned from small letters only; the tokenizers of others know themselves what they need.
@@ -154,24 +151,3 @@ def _texts_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the settings of a pair say of its text half."""
     texts = config.get("text_config")
     return texts if isinstance(texts, dict) else {}
-
-
-def usual_texts(full_name: str) -> Vectors:
-    """(n_texts, n_dims) of length one: texts that have to do with no collection in particular, by an installed pair."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    pair = pair_named(full_name)
-    data = pair.read(USUAL_TEXTS)
-    try:
-        vectors = load(data)[_USUAL]
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise InputError(f"{USUAL_TEXTS} of the pair {pair.name!r} is damaged: install the pair again") from error
-    return np.asarray(vectors, np.float32).reshape(-1, pair.trial.n_dims)
-
-
-def as_usual_texts(vectors: Vectors) -> bytes:
-    """The file that :func:`usual_texts` reads."""
-    from safetensors.numpy import save
-
-    return save({_USUAL: np.ascontiguousarray(vectors)})
