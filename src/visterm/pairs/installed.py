@@ -150,7 +150,7 @@ def add_pair(parts: Parts, name: str, try_out: Callable[[Pair], Trial]) -> Pair:
             )
         with creating_folder(folder) as unfinished:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            copied = Pair(name, unfinished, str(parts.source), now, parts.copy_to(unfinished))
+            copied = Pair(name, unfinished, str(parts.source.absolute()), now, parts.copy_to(unfinished))
             tried = replace(copied, trial=try_out(copied))
             manifest = {"format": _FORMAT, "source": tried.source, "installed": now, "sha256": dict(tried.sha256)}
             text = json.dumps(manifest | {"trial": asdict(tried.trial)}, indent=1)
