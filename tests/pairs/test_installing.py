@@ -64,6 +64,7 @@ def other_ways(tiny):
     return {
         "beside": beside,
         "both": settings | {"model.onnx": tiny.both()},
+        "two halves and both": files | {"onnx/model.onnx": b"not needed"},
         "half a pair and both": settings | {"onnx/model.onnx": tiny.both(), "onnx/text_model.onnx": b"no model"},
         "another precision": settings
         | {
@@ -75,7 +76,7 @@ def other_ways(tiny):
     }
 
 
-@pytest.mark.parametrize("way", ["beside", "both", "half a pair and both", "another precision"])
+@pytest.mark.parametrize("way", ["beside", "both", "two halves and both", "half a pair and both", "another precision"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_it_may_be_written_in_several_ways(tiny, tmp_path, pictures, way, packed):
     files = other_ways(tiny)[way]
@@ -305,3 +306,25 @@ def test_an_unfinished_copy_of_a_killed_process_is_removed(export, encoders_fold
     assert encoders.show().damaged == []
     encoders.install(export)
     assert not left.exists()
+
+
+def test_texts_for_siglip_are_in_small_letters(tiny, tmp_path):
+    files = tiny.files()
+    tokenizer = tiny.tokenizer() | {"normalizer": None}
+    files["tokenizer.json"] = json.dumps(tokenizer).encode()
+    encoders.install(write_folder(tmp_path / "clip", files))
+    files["config.json"] = json.dumps({"model_type": "siglip"}).encode()
+    encoders.install(write_folder(tmp_path / "siglip", files))
+    small, capital = ["two boats"], ["Two BOATS"]
+    assert not np.allclose(text_encoder("pair:clip").encode(capital), text_encoder("pair:clip").encode(small))
+    np.testing.assert_array_equal(
+        text_encoder("pair:siglip").encode(capital), text_encoder("pair:siglip").encode(small)
+    )
+
+
+def test_without_the_package_a_pair_says_what_to_install(export, monkeypatch):
+    encoders.install(export)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'visterm\[pair\]'"):
+        text_encoder("pair:tiny-clip").encode(["a boat"])
+    assert any("visterm[pair]" in problem for problem in encoders.check())

@@ -32,8 +32,8 @@ class PairTexts:
     """Texts as vectors beside those of pictures, by the pair ``pair``; nothing is opened before the first text.
 
     ``padded``: whether all texts are padded to :attr:`text_length` tokens, as they were in training; by default, what
-    the pair's trial has shown. Without padding, texts of the same number of tokens are computed together, so that a
-    text's vector does not depend on the others.
+    the pair's trial has shown. Only texts of the same number of tokens are computed together, so that a text's vector
+    does not depend on the others.
     """
 
     def __init__(self, pair: Pair, *, padded: bool | None = None) -> None:
@@ -47,13 +47,15 @@ class PairTexts:
 
     def encode(self, texts: Sequence[str], *, seconds: float | None = None) -> Vectors:
         """(n_texts, n_dims) of length one; ``seconds`` is the most that one run of the model may take."""
-        readable = [text.encode("utf-8", "replace").decode() for text in texts]
-        tokens = [self._tokens(text) if text.strip() else [] for text in readable]
+        tokens = [self._tokens(text) for text in texts]
+        counts = np.array([len(each) for each in tokens], int)
+        lengths = np.where(counts > 0, self.text_length, 0) if counts.any() and self.is_padded else counts
         vectors = np.zeros((len(texts), self.n_dims), np.float32)
-        lengths = np.array([len(each) for each in tokens], int)
         for length in np.unique(lengths[lengths > 0]).tolist():
             rows = np.flatnonzero(lengths == length)
-            found = self.tower.run(self._inputs([tokens[row] for row in rows]), seconds=seconds)
+            ids = np.array([[*tokens[row], *[self._pad] * (length - counts[row])] for row in rows], np.int64)
+            mask = (np.arange(length) < counts[rows, np.newaxis]).astype(np.int64)
+            found = self.tower.run({IDS: ids, MASK: mask}, seconds=seconds)
             if found.shape[1] != self.n_dims:
                 raise InputError(
                     f"{self.tower.name} gives texts {found.shape[1]} numbers, but pictures have {self.n_dims}: "
@@ -108,20 +110,14 @@ class PairTexts:
         family = str(self._pair.settings(CONFIG).get("model_type", ""))
         return family.startswith(_SMALL_LETTERS)
 
-    def _inputs(self, tokens: Sequence[Sequence[int]]) -> dict[str, NDArray[np.int64]]:
-        """Tokens of one length, padded if need be; the mask says which are not padding."""
-        padding = [self._pad] * (self.text_length - len(tokens[0])) if self.is_padded else []
-        ids = np.array([[*each, *padding] for each in tokens], np.int64)
-        mask = np.ones(ids.shape, np.int64)
-        mask[:, ids.shape[1] - len(padding) :] = 0
-        return {IDS: ids, MASK: mask}
-
     def _tokens(self, text: str) -> list[int]:
-        lowered = text.lower() if self._is_lowered else text
+        """The numbers of a text; none if it says nothing."""
+        readable = text.encode("utf-8", "replace").decode()[:_MAX_CHARACTERS]
+        if not readable.strip():
+            return []
+        tokenizer = self._opened()
         try:
-            return list(self._opened().encode(lowered[:_MAX_CHARACTERS]).ids)
-        except InputError:
-            raise
+            return list(tokenizer.encode(readable.lower() if self._is_lowered else readable).ids)
         except Exception as error:  # its errors have no class of their own
             raise InputError(f"{TOKENIZER} of the pair {self._pair.name!r} fails: {first_line(error)}") from error
 
