@@ -319,7 +319,7 @@ class Workspace(Holdings):
         """What answers searches, kept ready."""
         with self._guard:
             searchers = find.Searchers(self)
-            searchers.learn_any_words = learn.any_words.ready_any_words
+            searchers.learn_any_words = lambda holdings: learn.any_words.ready_any_words(holdings)
             return searchers
 
     @cached_property

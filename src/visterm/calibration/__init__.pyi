@@ -1,3 +1,4 @@
+from .asked import Asked as Asked
 from .combining import DEPENDENCE as DEPENDENCE
 from .combining import together as together
 from .completeness import share_written as share_written
@@ -18,7 +19,6 @@ from .tag_probabilities import Written as Written
 from .temperature import class_probabilities as class_probabilities
 from .temperature import fit_temperature as fit_temperature
 from .temperature import surprise as surprise
-from .text_relevance import Asked as Asked
 from .text_relevance import TextQuery as TextQuery
 from .text_relevance import TextRelevance as TextRelevance
 

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
+from visterm.calibration.asked import Asked
 from visterm.calibration.nothing_found import drawn_rows, least_found
 from visterm.contracts.estimator import Estimator
 
 Floats = NDArray[np.floating[Any]]
-
-
-class Asked(IntEnum):
-    """What a query is made of; a word is known if a model for tags knows it."""
-
-    UNKNOWN = 0
-    KNOWN = 1
-    MIXED = 2
-    SENTENCE = 3
-    #: A sentence without any known word, as in another language.
-    FOREIGN = 4
 
 
 #: The coefficients of 1, standardised nearness, nearness, what a network sees, and the log-odds of the words, where

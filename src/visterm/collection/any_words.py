@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.calibration import Asked, TextRelevance
+from visterm.calibration import Asked
 from visterm.collection.scores import text_index
 from visterm.collection.text_view import text_view
 from visterm.language import text_encoder
+from visterm.models import using
 
 if TYPE_CHECKING:
+    from visterm.calibration import TextRelevance
     from visterm.collection.moment import Frame
     from visterm.collection.opened import Opened
     from visterm.models import Model
@@ -31,11 +33,24 @@ _NOT_SEEN = -np.inf
 
 def any_words(opened: Opened, model: Model, frame: Frame) -> tuple[AnyText, str | None]:
     """What counts of every picture for any text; and why some pictures are left out for the moment."""
+    with using(model):
+        _ = model.estimator, model.relevance.coefficients_
     scored = text_index(opened, model, frame.keys)
     slots = scored.snapshot.find(frame.keys)
     rows = np.flatnonzero(slots >= 0)
     codes = scored.snapshot.vectors(slots[rows])
     return AnyText(model, rows, codes, len(frame.keys)), scored.note
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Gives an :class:`AnyText` when it is needed; with True it may be learned first, None if there is none.
+
+    ``helps_known``: it says more than a model that knows all words.
+    """
+
+    helps_known: bool
+    get: Callable[[bool], AnyText | None]
 
 
 @dataclass(eq=False)

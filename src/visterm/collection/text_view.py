@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from visterm.language.text_encoder import DEFAULT
+from visterm.language.text_encoder import DEFAULT, text_encoder
 from visterm.pairs import pair_in_use
 
 if TYPE_CHECKING:
@@ -37,6 +37,12 @@ def text_view() -> TextView:
 
 def newest_model(opened: Opened) -> Model | None:
     """What was learned last for the features and the encoder in use; None if nothing was."""
-    view, shelf = text_view(), opened.text_shelf
-    infos = [info for info in shelf.infos() if info.name == NAME and info.recipe == view.recipe]
+    shelf, facts = opened.text_shelf, (text_view().recipe, encoder_in_use())
+    infos = [info for info in shelf.infos() if (info.recipe, info.training.get("encoder")) == facts]
     return shelf.load(shelf.place(NAME, infos[-1].version)) if infos else None
+
+
+def encoder_in_use() -> str:
+    """The name and fingerprint of the encoder: what was learned with another one is of no use."""
+    encoder = text_encoder(text_view().encoder)
+    return f"{encoder.name} {encoder.fingerprint}"

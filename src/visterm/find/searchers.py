@@ -14,14 +14,15 @@ from visterm import find
 from visterm.calibration.combining import DEPENDENCE
 from visterm.calibration.nothing_found import NOTHING_BELOW
 from visterm.catalogue.labels import Kind
-from visterm.collection.any_words import AnyText, any_words
+from visterm.collection.any_words import AnyText, Texts, any_words
 from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age
 from visterm.collection.moment import Collection, Frame
 from visterm.collection.scores import Reading, class_index, edition, is_same, pair_index, prepare, word_index
 from visterm.collection.text_view import newest_model
+from visterm.compute import progress
 from visterm.contracts import Task
-from visterm.errors import InputError
+from visterm.errors import InputError, ModelError
 from visterm.find.rank.beliefs import Beliefs
 from visterm.find.rank.pairs import Pairs
 from visterm.find.rank.searcher import Hits, Searcher
@@ -134,8 +135,6 @@ class Searchers:
                 "classes", (frame, classifier), lambda: self._beliefs("class", frame, classifier)
             )
             notes.append(note)
-        texts, note = self._texts(frame, learned)
-        notes.append(note)
         searcher = Searcher(
             collection.evidence,
             tag_beliefs,
@@ -146,9 +145,7 @@ class Searchers:
             aliases={str(kind): names for kind, names in frame.aliases.items()},
             dependence=settings.dependence,
             nothing_below=settings.nothing_below,
-            texts=lambda needed: (
-                texts or (self._texts(frame, self.learn_any_words(self.holdings))[0] if needed else None)
-            ),
+            texts=Texts(_helps_known(learned), lambda learn: self._texts(frame, learned, learn=learn)),
         )
         left_out = list(dict.fromkeys(note for note in notes if note is not None))
         models: list[tuple[Kind, Model]] = [("tag", model)] if model is not None and tag_beliefs is not None else []
@@ -167,17 +164,20 @@ class Searchers:
         names = frame.current_names("tag", model.info.tags)
         return Pairs(scored.snapshot, [(names[a], names[b]) for a, b in columns], frame.keys, weight), scored.note
 
-    def _texts(self, frame: Frame, learned: Model | None) -> tuple[AnyText | None, str | None]:
-        """What judges pictures by their look, if that was learned."""
+    def _texts(self, frame: Frame, learned: Model | None, *, learn: bool) -> AnyText | None:
+        """What judges pictures by their look; where nothing was learned yet, it may ``learn`` that now."""
+        if learned is None and learn and frame.keys:
+            learned = self.learn_any_words(self.holdings)  # this may take a minute; nobody waits for it
         if learned is None or not frame.keys:
-            return None, None
-        return self._keep("texts", (frame, learned), lambda: any_words(self.holdings, learned, frame))
-
-    def _texts_now(self, frame: Frame) -> AnyText | None:
-        """The same, learned now if it can be done at once."""
-        learned = self.learn_any_words(self.holdings)
-        with self._guard:
-            return self._texts(frame, learned)[0]
+            return None
+        model = learned
+        try:
+            with self._guard:
+                texts, _ = self._keep("texts", (frame, model), lambda: any_words(self.holdings, model, frame))
+                return texts
+        except ModelError as error:  # people's words and the models of tags answer without it
+            progress.note(str(error))
+            return None
 
     def _refuse_files(self, tree: Node) -> None:
         for term in terms_of(tree):
@@ -246,6 +246,11 @@ class Searchers:
             while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
         return made, note
+
+
+def _helps_known(learned: Model | None) -> bool:
+    """Whether the look of pictures says more than models of the words, as its training found."""
+    return learned is not None and bool(learned.info.training.get("helps_known", False))
 
 
 def _place(kind: str, state: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from visterm.calibration import DEPENDENCE, Asked, TextQuery, TextRelevance, tog
 from visterm.catalogue.parts import is_test
 from visterm.collection import scores
 from visterm.collection.features import Computed, described, ready_recipe, stored_features
-from visterm.collection.text_view import NAME, TASK, newest_model, text_view
+from visterm.collection.text_view import NAME, TASK, encoder_in_use, newest_model, text_view
 from visterm.compute import progress
 from visterm.contracts import Task, leaves_out, take
 from visterm.errors import InputError, VistermError
@@ -104,6 +104,8 @@ def learn_any_words(holdings: Holdings) -> Model:
             "pictures": int((said.counts > 0).sum()),
             "texts": len(said.of),
             **_found(queries),
+            "encoder": encoder_in_use(),
+            "helps_known": bool(relevance.helps_known_),
             "queries": {kind.name.lower(): int(n) for kind, n in zip(Asked, relevance.n_queries_, strict=True)},
             "took": round(time.perf_counter() - started, 1),
         },

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from visterm.calibration.combining import DEPENDENCE
 from visterm.calibration.nothing_found import HEAD, NOTHING_BELOW, cut_off
-from visterm.collection.any_words import AnyText
+from visterm.collection.any_words import Texts
 from visterm.collection.evidence import Evidence, Rows
 from visterm.collection.reasons import Reason
 from visterm.find.rank.beliefs import (
@@ -199,7 +199,7 @@ class Searcher:
         aliases: Mapping[str, Mapping[str, str]] | None = None,
         dependence: float = DEPENDENCE,
         nothing_below: float = NOTHING_BELOW,
-        texts: Callable[[bool], AnyText | None] | None = None,
+        texts: Texts | None = None,
     ) -> None:
         self._evidence = evidence
         self._interpreter = Interpreter(

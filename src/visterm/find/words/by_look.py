@@ -58,7 +58,8 @@ class ByLook:
     def _vectors(self) -> np.ndarray:
         return self._texts.word_vectors(self._known)
 
-    def kind(self, terms: Sequence[Term], parts: Sequence[Part], n_unknown: int) -> Kind:
+    @staticmethod
+    def kind(terms: Sequence[Term], parts: Sequence[Part], n_unknown: int) -> Kind:
         """What a query of these plain terms is; ``parts`` are its known words."""
         is_known = any(_is_judged(part.asked) for part in parts)
         n_silent = len(terms) - len(parts) - n_unknown

@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 
 from visterm.calibration import Asked as Kind
-from visterm.collection.any_words import AnyText
+from visterm.collection.any_words import Texts
 from visterm.collection.evidence import Evidence
 from visterm.errors import InputError
 from visterm.find.rank.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
@@ -59,7 +59,7 @@ class Interpreter:
 
     ``like`` answers ``like:PATH`` with log-probabilities of all rows. ``vectors`` give the meaning of words that are
     unknown here. ``pairs`` are a model's beliefs about two words together. ``texts`` gives what judges pictures by
-    their look, for any words; asked with True, it may learn that first. The language is that of the evidence.
+    their look, for any words. The language is that of the evidence.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Interpreter:
         vectors: WordVectors | None = None,
         pairs: Pairs | None = None,
         aliases: Mapping[str, Mapping[str, str]] | None = None,
-        texts: Callable[[bool], AnyText | None] | None = None,
+        texts: Texts | None = None,
     ) -> None:
         self._evidence = evidence
         self._pairs = pairs
@@ -138,7 +138,7 @@ class Interpreter:
     def _look(self, *, needed: bool) -> ByLook | None:
         """What judges pictures by their look; if it is ``needed`` and was not learned yet, that is done now."""
         if self._by_look is None and self._texts is not None:
-            texts = self._texts(needed)
+            texts = self._texts.get(needed)
             self._by_look = None if texts is None else ByLook(texts, self._names)
         return self._by_look
 
@@ -151,11 +151,11 @@ class Interpreter:
         others = [part for part in said.parts if part.word is None]
         if not (words or said.missing) or any(part.asked is self._untagged for part in said.parts if not words):
             return
-        look = self._look(needed=bool(said.missing))
-        if look is None:
+        kind = ByLook.kind(terms, words, len(said.missing))
+        if self._texts is None or (kind == Kind.KNOWN and not self._texts.helps_known):
             return
-        kind = look.kind(terms, words, len(said.missing))
-        if not look.helps(kind):
+        look = self._look(needed=bool(said.missing))
+        if look is None or not look.helps(kind):
             return
         known = [part for part in words if not isinstance(part.asked, Leaf) or part.asked.is_judged]
         told = [part.asked for part in words if isinstance(part.asked, Leaf) and not part.asked.is_judged]

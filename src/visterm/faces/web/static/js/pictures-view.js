@@ -96,7 +96,8 @@ export class PicturesView {
     else if (!list.total || (list.understood && !list.nLikely && !list.understood.partial && !list.ids.length)) this.#nothing(state, list);
     else if (list.understood && !list.nLikely && !list.understood.partial) {
       this.count.textContent = "Nothing found";
-      this.notes.textContent = [...notes, `No picture is likely to match; the best has a probability of ${percent(list.understood.best)}. The closest are below.`].join(" ");
+      const why = list.understood.guessed ? "No picture is known to match. These look most like it" : "No picture is likely to match. The closest are below";
+      this.notes.textContent = [...notes, `${why}; the best has a probability of ${percent(list.understood.best)}.`].join(" ");
     }
   }
 
