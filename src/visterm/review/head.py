@@ -85,11 +85,16 @@ class ClassHead:
         return float((self.left_out.argmax(axis=1) == self.given).mean()) if len(self.rows) else 0.0
 
     @property
+    def without_own(self) -> Floats:
+        """The probabilities of all pictures, without their own labels."""
+        p = self.p.copy()
+        p[self.rows] = self.left_out
+        return p
+
+    @property
     def likeliest(self) -> Integers:
         """The likeliest class of all pictures, of the labelled ones without their own label."""
-        found = self.p.argmax(axis=1)
-        found[self.rows] = self.left_out.argmax(axis=1)
-        return found
+        return self.without_own.argmax(axis=1)
 
 
 def fit_classes(Z: Floats, rows: Integers, given: Integers, n_classes: int) -> ClassHead:
@@ -112,7 +117,7 @@ class TagHead:
 
     ``others`` are the pictures of which only some tags are known, and ``others_left_out`` their probabilities without
     what is known of that tag. ``accuracy`` is the tag accuracy without the pictures' own labels: of as many tags as a
-    picture has, how many of the likeliest are right.
+    picture has, how many of the likeliest are right; ``tags_a_picture`` is the mean number of its tags.
     """
 
     rows: Integers
@@ -122,6 +127,7 @@ class TagHead:
     others_left_out: Floats
     thresholds: Floats
     accuracy: float
+    tags_a_picture: float
 
     @property
     def without_own(self) -> Floats:
@@ -155,6 +161,7 @@ def fit_tags(
         expit(likely.log_odds(head.others_left_out)).astype(np.float32),
         likely.thresholds(precision).astype(np.float32),
         TagAccuracy()(tags, likely.log_odds(head.left_out)),
+        tags.nnz / len(rows),
     )
 
 

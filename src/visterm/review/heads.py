@@ -18,7 +18,7 @@ from visterm.catalogue.truth import Truth
 from visterm.collection.judgements import Age, Judged, LikelyName, n_labelled
 from visterm.collection.moment import Collection
 from visterm.collection.view import View
-from visterm.review.documents import TagWork
+from visterm.review.asking import Learned, tags_pay
 from visterm.review.head import ClassHead, TagHead, class_doubt, fit_classes, fit_tags, tag_doubt
 
 #: A head needs this many labelled pictures.
@@ -29,8 +29,6 @@ _MOST_ERRORS = 200
 #: A label looks wrong if the head gives it at most this probability, and another class at least that.
 _UNLIKELY, _LIKELY = 0.15, 0.6
 _UNLIKELY_TAG = 0.02
-#: A tag below this probability, or below this share of its threshold, is not asked about.
-LEAST_ASKED, SHARE_ASKED = 0.02, 0.3
 #: Tags of a picture that are looked at to measure.
 _MOST_TAGS = 12
 
@@ -58,8 +56,22 @@ class Heads:
 
     @property
     def kind(self) -> Kind:
-        """What is asked about: classes if the collection has some, otherwise tags."""
+        """What quality is measured of: classes if the collection has some, otherwise tags."""
         return "class" if self.classes is not None else "tag"
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """What is asked about."""
+        known: list[tuple[Kind, object]] = [("class", self.classes), ("tag", self.tags)]
+        return [kind for kind, head in known if head is not None]
+
+    @cached_property
+    def asks_tags_too(self) -> bool:
+        """Whether a question about a class is worth asking for tags as well: what gains more per second comes first."""
+        if self.classes is None or self.tags is None:
+            return self.tags is not None
+        classes = Learned(1 - self.classes.accuracy, len(self.classes.rows))
+        return tags_pay(classes, Learned(1 - self.tags.accuracy, len(self.tags.rows)), self.tags.tags_a_picture)
 
     @cached_property
     def class_judged(self) -> Judged | None:
@@ -172,7 +184,7 @@ def _doubt(
     tags: TagHead | None,
     known: KnownTags,
 ) -> NDArray[np.float32]:
-    """How unsure the heads are of each row of ``Z``, by what they learned without the answers to measuring questions.
+    """How unsure the heads are of each row of ``Z`` without its own label, and without answers to measuring questions.
 
     If a queue knew these, it would leave out pictures like them, and they would be the only ones without a labelled
     neighbour: they would look harder than other pictures.
@@ -181,12 +193,12 @@ def _doubt(
         own = truth.class_acts[rows][classes.rows] != Act.MEASURED
         names, given = np.unique(classes.given[own], return_inverse=True)
         is_other = len(names) >= 2 and int(own.sum()) >= _LEAST and not own.all()
-        return class_doubt(fit_classes(Z, classes.rows[own], given, len(names)).p if is_other else classes.p)
+        return class_doubt((fit_classes(Z, classes.rows[own], given, len(names)) if is_other else classes).without_own)
     if tags is None:
         return np.ones(len(Z), np.float32)
     own = truth.tag_acts[rows][tags.rows] != Act.MEASURED
     other = None if own.all() else known.head(Z, tags.rows[own])[0]
-    return tag_doubt((other or tags).p)
+    return tag_doubt((other or tags).without_own)
 
 
 def _half(Z: NDArray[np.float32], rows: NDArray[Any], given: NDArray[Any], n_classes: int) -> ClassHead | None:
@@ -221,26 +233,3 @@ def _errors(view: View, fit: Heads, matrix: Any) -> list[Doubted]:
                 found.append((0.5 - p, int(view.ids[fit.places[row]]), names[tag], option))
     found.sort(key=lambda each: -each[0])
     return [each[1:] for each in found[:_MOST_ERRORS]]
-
-
-def tag_work(view: View, fit: Heads) -> list[TagWork]:
-    """The tags that can be asked about, those with the most undecided pictures first."""
-    if fit.tags is None:
-        return []
-    near = (fit.tags.p >= np.maximum(LEAST_ASKED, SHARE_ASKED * fit.tags.thresholds)) & ~decided(view, fit)
-    counts = near.sum(axis=0)
-    order = np.argsort(-counts, kind="stable")
-    return [TagWork(fit.tag_names[place], int(counts[place])) for place in order if counts[place]]
-
-
-def decided(view: View, fit: Heads) -> NDArray[np.bool_]:
-    """Which (picture, tag) pairs people have decided about, for the rows of ``fit.Z`` and ``fit.tag_names``."""
-    truth = view.collection.truth
-    column = {name: place for place, name in enumerate(truth.tag_names)}
-    said = (truth.tags + truth.rejected)[view.rows[fit.places]].tocsc()
-    found = np.zeros((len(fit.places), len(fit.tag_names)), np.bool_)
-    for place, name in enumerate(fit.tag_names):
-        if name in column:
-            own = said.indices[said.indptr[column[name]] : said.indptr[column[name] + 1]]
-            found[own, place] = True
-    return found

@@ -30,7 +30,9 @@ def test_the_state_counts_what_waits(kept):
     assert (state.ready, state.cold, state.kind, state.problem) == (True, False, "class", None)
     assert state.labelled == int((view.classes >= 0).sum())
     assert state.labelled + state.unlabelled == len(view) == 50
-    assert state.teach == state.unlabelled == kept.reviewer.questions("teach").left
+    assert state.asked == ["class", "tag"]
+    tagged = np.diff(view.collection.truth.tags[view.rows].indptr) > 0
+    assert state.teach == int(((view.classes < 0) | ~tagged).sum()) == kept.reviewer.questions("teach").left
     assert state.errors == kept.reviewer.questions("errors").left
     assert state.curve[-1].labels == state.labelled
     assert 0 <= state.curve[-1].quality <= 1
@@ -42,15 +44,38 @@ def test_the_state_counts_what_waits(kept):
 def test_questions_are_about_undecided_pictures(kept):
     view = kept.views.newest()
     asked = kept.reviewer.questions("teach", limit=100)
-    assert set(numbers(asked)) == {int(view.ids[row]) for row in np.flatnonzero(view.classes < 0)}
+    no_class = {int(view.ids[row]) for row in np.flatnonzero(view.classes < 0)}
+    n_tags = np.diff(view.collection.truth.tags[view.rows].indptr)
+    no_tags = {int(view.ids[row]) for row in np.flatnonzero(n_tags == 0)}
+    assert set(numbers(asked)) == no_class | no_tags
+    teaching = [number for number in numbers(asked) if number not in asked.measuring]
+    assert set(teaching[: len(no_class - set(asked.measuring))]) <= no_class, "they come first"
     for each in asked.questions:
-        assert [option.probability for option in each.labels] == sorted(
-            (o.probability for o in each.labels), reverse=True
-        )
-        assert {option.kind for option in each.labels} == {"class"}
         assert (each.key, each.width, each.height) == (key_of(kept, each.id), 256, 192)
+        for kind, lacking in (("class", no_class), ("tag", no_tags)):
+            chances = [option.probability for option in each.labels if option.kind == kind]
+            assert chances == sorted(chances, reverse=True)
+            assert len(chances) == (9 if each.id in lacking else 0), "both are asked for where both are missing"
     some = numbers(asked)[:3]
     assert not set(some) & set(numbers(kept.reviewer.questions("teach", without=some, limit=100)))
+
+
+def test_tags_are_asked_for_too_only_while_that_gains_more(kept, monkeypatch):
+    fit = kept.reviewer.fit or (kept.reviewer.state() and kept.reviewer.fit)
+    assert fit.asks_tags_too
+    monkeypatch.setitem(fit.__dict__, "asks_tags_too", False)
+    asked = kept.reviewer.questions("teach", limit=100)
+    classes = kept.views.newest().classes
+    no_class = {int(kept.views.newest().ids[row]) for row in np.flatnonzero(classes < 0)}
+    for each in asked.questions:
+        kinds = {option.kind for option in each.labels}
+        assert kinds == (
+            {"class", "tag"}
+            if each.id in asked.measuring and each.id in no_class
+            else {"class"}
+            if each.id in no_class
+            else {"tag"}
+        )
 
 
 def test_a_tag_is_asked_about_around_its_threshold(kept):
@@ -81,7 +106,7 @@ def test_a_tag_is_asked_about_around_its_threshold(kept):
 def test_what_was_decided_is_not_asked_again(photos):
     reviewer = photos.reviewer
     first = reviewer.questions("teach").questions[0]
-    photos.label([first.key], class_name="forest")
+    photos.label([first.key], class_name="forest", tags=["sky"])
     assert first.id not in numbers(reviewer.questions("teach", limit=100))  # at once, before the heads have learned
     name = reviewer.state().tags[0].name
     asked = reviewer.questions("tag", tag=name).questions[0]
@@ -111,22 +136,27 @@ def test_none_of_these_denies_what_was_shown_in_one_step(photos):
     reviewer = photos.reviewer
     before = reviewer.state()
     first = reviewer.questions("teach").questions[0]
-    shown = [option.name for option in first.labels]
-    assert len(shown) == 9
+
+    def offered(kind):
+        found = [one for one in reviewer.questions("teach", limit=100).questions if one.id == first.id]
+        return [option.name for one in found for option in one.labels if option.kind == kind]
+
+    shown, tags = offered("class"), offered("tag")
+    assert len(shown) == len(tags) == 9
     photos.decide([Decision(first.id, "class", name, "rejected") for name in shown])
-    (again,) = [one for one in reviewer.questions("teach", limit=100).questions if one.id == first.id] or [None]
-    if again is not None:  # the tenth class is likely enough to be asked about
-        assert not {option.name for option in again.labels} & set(shown)
+    assert not set(offered("class")) & set(shown)
+    assert offered("tag") == tags
     (known,) = photos.labels_of([first.id]).pictures
     assert (known.class_, known.suggested_class) == (None, None)
     rest = {name for name in photos.views.newest().class_names if name not in shown}
     photos.decide([Decision(first.id, "class", name, "rejected") for name in rest])
+    photos.label([first.key], tags=["sky"])
     assert first.id not in numbers(reviewer.questions("teach", limit=100))  # there is nothing left to ask
     after = reviewer.state()
     assert (after.teach, after.unlabelled) == (before.teach - 1, before.unlabelled)
-    photos.undo()
-    photos.undo()
-    assert [o.name for one in reviewer.questions("teach").questions if one.id == first.id for o in one.labels] == shown
+    for _ in range(3):
+        photos.undo()
+    assert offered("class") == shown
 
 
 def test_measuring_questions_come_in_order_among_those_that_teach(photos):
