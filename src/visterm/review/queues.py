@@ -189,6 +189,7 @@ def sixes(
     for place in order[:limit]:
         rows = np.flatnonzero(open_[:, place] & ~taken)
         chosen = choose_questions(fit.Z, rows, doubt[rows, place], _SIX)
+        chosen = chosen[np.argsort(-fit.tags.p[chosen, place], kind="stable")]  # so that "yes" comes in a run
         taken[chosen] = True
         if len(chosen):
             found.append([Asked(row, asked=_of_tag(view, fit, row, int(place))) for row in chosen.tolist()])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from visterm.catalogue.acts import Extent
 from visterm.errors import InputError
 from visterm.labels.deciding import Decision
 from visterm.review.curve import expected
@@ -101,6 +102,93 @@ def test_a_tag_is_asked_about_around_its_threshold(kept):
     for unknown in ("zeppelin", None):
         with pytest.raises(InputError, match="cannot be reviewed"):
             kept.reviewer.questions("tag", tag=unknown)
+
+
+def test_six_pictures_are_asked_about_one_tag(kept):
+    asked = kept.reviewer.questions("six", limit=4)
+    truth = kept.collection().truth
+    row_of = {int(number): row for row, number in enumerate(truth.ids)}
+    assert asked.questions == []
+    assert len({each.tag for each in asked.six}) == len(asked.six) == 4
+    shown = [picture.id for each in asked.six for picture in each.pictures]
+    assert len(shown) == len(set(shown)), "no picture is asked about twice at a time"
+    for each in asked.six:
+        assert 1 <= len(each.pictures) <= 6
+        chances = [picture.asked.probability for picture in each.pictures]
+        assert {(picture.asked.kind, picture.asked.name) for picture in each.pictures} == {("tag", each.tag)}
+        assert chances == sorted(chances, reverse=True)
+        rows = [row_of[picture.id] for picture in each.pictures]
+        assert set(truth.extent[rows].tolist()) == {Extent.PART}, "a complete description says it already"
+    assert len(asked.six[0].pictures) == 6
+    waiting = {picture.id for picture in asked.six[0].pictures}
+    later = kept.reviewer.questions("six", without=waiting, limit=4)
+    assert not waiting & {picture.id for each in later.six for picture in each.pictures}
+
+
+def test_six_pictures_are_asked_about_a_tag_until_none_is_in_doubt(photos):
+    reviewer = photos.reviewer
+    asked = reviewer.questions("six", tag="sky")
+    (one,) = asked.six
+    assert one.tag == "sky"
+    decisions = [Decision(each.id, "tag", "sky", "accepted") for each in one.pictures[:2]]
+    decisions += [Decision(each.id, "tag", "sky", "rejected") for each in one.pictures[2:]]
+    photos.decide(decisions, answering="six")
+    left = reviewer.questions("six", tag="sky").left
+    assert left == asked.left - len(one.pictures)  # at once, before the heads have learned
+    photos.undo()
+    reviewer.questions("six", tag="sky")
+    reviewer.wait()
+    assert reviewer.questions("six", tag="sky").left == asked.left
+    for _ in range(left):
+        found = reviewer.questions("six", tag="sky").six
+        if not found:
+            break
+        photos.decide([Decision(each.id, "tag", "sky", "rejected") for each in found[0].pictures], answering="six")
+    assert reviewer.questions("six", tag="sky").left == 0
+    with pytest.raises(InputError, match="cannot be reviewed"):
+        reviewer.questions("six", tag="zeppelin")
+
+
+def test_an_answer_about_one_tag_says_nothing_of_other_tags(photos):
+    reviewer = photos.reviewer
+    reviewer.wait()
+    before, ids = reviewer.fit, photos.views.newest().ids
+    place = {name: at for at, name in enumerate(before.tag_names)}
+    truth = photos.collection().truth
+    open_ = set(truth.ids[truth.extent == Extent.PART].tolist())
+    rows = [row for row, at in enumerate(before.places) if int(ids[at]) in open_]
+    asked = rows[::2]
+    photos.decide([Decision(int(ids[before.places[row]]), "tag", "boat", "accepted") for row in asked], answering="six")
+    reviewer.wait()
+    after = reviewer.fit
+    assert after.tags.rows.tolist() == before.tags.rows.tolist(), "these pictures are not described"
+    assert after.tags.others.tolist() == asked
+    others = rows[1::2]
+    change = (after.tags.p - before.tags.p)[others].mean(axis=0)
+    assert change[place["boat"]] > 0.2
+    assert abs(np.delete(change, place["boat"])).mean() < 0.05
+    photos.undo()
+    photos.label([key_of(photos, int(ids[before.places[row]])) for row in asked], tags=["boat"], complete=True)
+    reviewer.wait()
+    assert set(asked) <= set(reviewer.fit.tags.rows.tolist()), "now they are"
+
+
+def test_where_no_picture_is_described_completely_tags_of_selections_teach(plain):
+    plain.features("deep")
+    keys = plain.gallery.page(sort="name").keys
+    plain.label(keys[0:8:2], tags=["red"], new=True)
+    plain.label(keys[1:8:2], tags=["blue"], new=True)
+    plain.reviewer.wait()
+    assert len(plain.reviewer.fit.tags.rows) == 8
+    (number,) = (each.id for each in plain.labels_of([9]).pictures)
+    plain.decide([Decision(number, "tag", "red", "accepted")], answering="six")
+    plain.reviewer.wait()
+    fit = plain.reviewer.fit
+    assert (len(fit.tags.rows), len(fit.tags.others)) == (8, 1)
+    plain.undo()
+    plain.label(plain.gallery.page(sort="name").keys[8:10], tags=["red"])
+    plain.reviewer.wait()
+    assert len(plain.reviewer.fit.tags.rows) == 10
 
 
 def test_what_was_decided_is_not_asked_again(photos):

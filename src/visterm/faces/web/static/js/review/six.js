@@ -1,7 +1,7 @@
 // Which of these six have a tag? Those that are not marked do not: two keys or more answer for six pictures.
 
 import { post } from "../api.js";
-import { colours, counted, fill, h, percent } from "../dom.js";
+import { colours, fill, h, percent } from "../dom.js";
 import { frame } from "./frame.js";
 import { action } from "./one.js";
 import { Queue } from "./queue.js";
@@ -14,7 +14,7 @@ export class Six {
     this.wall = h("ul", { class: "wall six" });
     this.help = h("p", { class: "soft" });
     this.bar = h("div", { class: "actions" });
-    this.element = frame(host, "Which of these?", h("div", { class: "many" }, h("div", { class: "asking" }, this.title, this.help), this.wall, this.bar), () => this.#left());
+    this.element = frame(host, "Six at a time", h("div", { class: "many" }, h("div", { class: "asking" }, this.title, this.help), this.wall, this.bar), () => this.#left());
     this.queue.addEventListener("moved", () => this.show());
     this.queue.addEventListener("sent", () => host.learnedLater());
   }
@@ -26,7 +26,7 @@ export class Six {
 
   #left() {
     const { left, answered } = this.queue;
-    return [left === null ? "" : `${counted(left, "doubt")} left`, answered ? `${answered} answered` : ""].filter(Boolean).join(", ");
+    return [left === null ? "" : `${left.toLocaleString("en")} to decide`, answered ? `${answered} answered` : ""].filter(Boolean).join(", ");
   }
 
   #say(text) {

@@ -70,7 +70,7 @@ export class Teach extends OneByOne {
     return [
       h("h1", {}, measures && tags ? `${asks} Choose all that fits.` : asks),
       measures ? h("p", { class: "soft" }, "This picture was drawn at random: your answer also measures how good Visterm is.") : null,
-      this.parts.map((part) => this.#options(question, part)),
+      h("div", { class: this.#both ? "parts two" : "parts" }, this.parts.map((part) => this.#options(question, part))),
       h("div", { class: "actions" },
         this.#canEnd(question) ? action(measures ? "enter" : "a", "That is all", () => this.finish(true), "main") : null,
         tags && !measures && this.#anything ? action("enter", "Next", () => this.finish()) : null,
@@ -88,6 +88,18 @@ export class Teach extends OneByOne {
       this.#both ? h("span", { class: "part soft" }, WORDS[part]) : null,
       own.map((name) => h("span", { class: "label" }, h("span", { class: "name" }, name))),
       this.#of(question, part).map((one, i) => option(i + 1, part === this.part, one, pressed(one), () => this.choose(i + 1, part))));
+  }
+
+  /** A part that a small screen does not show as a whole stays where it was, unless the keys go to another one. */
+  show() {
+    const before = this.ask.querySelector(".parts");
+    const [at, asked] = [before?.scrollTop ?? 0, this.shown];
+    super.show();
+    const now = this.ask.querySelector(".parts");
+    if (!now) return;
+    if (this.shown === asked && this.part === this.seen) now.scrollTop = at;
+    else if (this.shown === asked) now.scrollTop = now.querySelector(`[data-part="${this.part}"]`).offsetTop - now.offsetTop;
+    this.seen = this.part;
   }
 
   /** Goes to the class or the tags of the question with the keys. */
