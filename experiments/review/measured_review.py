@@ -1,7 +1,7 @@
 """Simulated review with measuring questions: does the shown figure cover the truth, and what does it cost?
 
-Each run begins with some labels, asks questions as Teach does, and answers all by the truth. One question in five is a
-measuring question until the measuring sample has 60 pictures, then one in ten. After every ten answers the head learns
+Each run begins with some labels, asks questions as Teach does, and answers all by the truth. Of the first 150 questions
+15 are measuring questions, more of them later; then one in ten is. After every ten answers the head learns
 again; its leave-one-out answers on the measuring sample are the shown figure. The truth is the share of right answers
 over all pictures: without its own label for a picture that has one. What was shown before this change, the
 leave-one-out answers on all labelled pictures, is compared.
@@ -153,7 +153,7 @@ def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool, blind: 
         waiting = iter(choose_questions(task.Z, open_, doubt[open_], BATCH, random_state=answers).tolist())
         for _ in range(BATCH):
             drawn = answered_start(order, answered)
-            if measuring and is_measuring_next(int(asked.sum()), answers + _, len(drawn)):
+            if measuring and is_measuring_next(int(asked.sum()), answers + _):
                 row = int(order[len(drawn)])
                 asked[row] = True
             else:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-#: One question in so many measures, until the measuring sample has enough pictures; then one in so many.
-_EVERY, _LATER, _SETTLED = 5, 10, 60
+#: One question in so many measures, as soon as there are so many answers; before, fewer: first answers teach most.
+_EVERY, _SETTLED = 10, 150
 
 #: Seconds that a person takes: to see a picture and give its class, to turn to its tags and to end, to choose one tag.
 #: They are assumptions (docs/results/review.md).
@@ -35,20 +35,18 @@ def tags_pay(classes: Learned, tags: Learned, tags_a_picture: float) -> bool:
     return tags.gain / (TAGS_SECONDS + CHOSEN_SECONDS * tags_a_picture) >= classes.gain / CLASS_SECONDS
 
 
-def is_measuring_next(measured: int, answers: int, sample: int) -> bool:
+def is_measuring_next(measured: int, answers: int) -> bool:
     """Whether the next question measures, after ``answers`` in all, of which ``measured`` measured.
 
-    ``sample`` is the number of pictures in the measuring sample.
-
-    >>> [is_measuring_next(0, answers, 0) for answers in range(6)]
-    [False, False, False, False, True, True]
+    >>> [next(n for n in range(1000) if is_measuring_next(measured, n)) + 1 for measured in (0, 1, 14, 15)]
+    [39, 55, 150, 160]
     """
-    every = _EVERY if sample < _SETTLED else _LATER
-    return (measured + 1) * every <= answers + 1
+    n = answers + 1
+    return (measured + 1) * _EVERY <= n * min(1.0, n / _SETTLED)
 
 
 def mixed(
-    teaching: Iterable[int], to_measure: Iterable[int], *, measured: int, answers: int, sample: int, limit: int
+    teaching: Iterable[int], to_measure: Iterable[int], *, measured: int, answers: int, limit: int
 ) -> Iterator[tuple[int, bool]]:
     """The next pictures to ask about, and whether each is to measure; each picture once.
 
@@ -57,7 +55,7 @@ def mixed(
     teaching, to_measure = iter(teaching), iter(to_measure)
     asked: set[int] = set()
     while len(asked) < limit:
-        measures = is_measuring_next(measured, answers, sample)
+        measures = is_measuring_next(measured, answers)
         first, second = (to_measure, teaching) if measures else (teaching, to_measure)
         row = next((row for row in first if row not in asked), None)
         if row is None:

@@ -153,15 +153,16 @@ def fit_tags(
         others = np.flatnonzero(np.diff(answers.indptr))
         denials = Denials(head.others_left_out, answers[others] < 0, answers[others] > 0)
     likely = TagProbabilities().fit(head.left_out, tags, tag_counts=counts, n_tagged=len(rows), denials=denials)
+    left_out = likely.log_odds(head.left_out)
     return TagHead(
-        rows,
-        expit(likely.log_odds(head.scores)).astype(np.float32),
-        expit(likely.log_odds(head.left_out)).astype(np.float32),
-        others,
-        expit(likely.log_odds(head.others_left_out)).astype(np.float32),
-        likely.thresholds(precision).astype(np.float32),
-        TagAccuracy()(tags, likely.log_odds(head.left_out)),
-        tags.nnz / len(rows),
+        rows=rows,
+        p=expit(likely.log_odds(head.scores)).astype(np.float32),
+        left_out=expit(left_out).astype(np.float32),
+        others=others,
+        others_left_out=expit(likely.log_odds(head.others_left_out)).astype(np.float32),
+        thresholds=likely.thresholds(precision).astype(np.float32),
+        accuracy=TagAccuracy()(tags, left_out),
+        tags_a_picture=tags.nnz / len(rows),
     )
 
 

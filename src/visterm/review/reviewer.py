@@ -98,7 +98,7 @@ class Reviewer:
                 problem=str(error),
             )
         labelled = self._n_labelled(view, fit.kind)
-        sample = self._sample(view, fit)
+        sample = self._sample(view, fit.kind)
         return ReviewState(
             ready=True,
             cold=fit.classes is None and fit.tags is None,
@@ -113,7 +113,7 @@ class Reviewer:
             expected=hoped_for(fit, self._sample_then(fit), labelled),
             fitted_changes=fit.collection.version[1],
             alike=int(in_state(view, "unlabelled")[fit.places].sum()),
-            measure=sample.to_ask,
+            measure=max(self._sample(view, kind).to_ask for kind in fit.kinds or [fit.kind]),
             figure=self._figure(fit),
             asked=fit.kinds,
         )
@@ -241,8 +241,8 @@ class Reviewer:
             n_labelled, ids = self._n_labelled(view, fit.kind), view.collection.truth.ids
             self._curve.add(portion(fit, ids, self._sample_then(fit), n_labelled, time.time()))
 
-    def _sample(self, view: View, fit: Heads) -> MeasuringSample:
-        return measuring_sample(self._holdings, view.collection, fit.kind)
+    def _sample(self, view: View, kind: Kind) -> MeasuringSample:
+        return measuring_sample(self._holdings, view.collection, kind)
 
     def _sample_then(self, fit: Heads) -> MeasuringSample:
         """The measuring sample as it was when the heads learned."""
@@ -275,7 +275,7 @@ class Reviewer:
 
     def _to_measure(self, view: View, fit: Heads, without: Collection_[int]) -> Iterator[int]:
         """The rows of ``fit.Z`` that measuring questions ask about."""
-        samples = [measuring_sample(self._holdings, view.collection, kind) for kind in fit.kinds]
+        samples = [self._sample(view, kind) for kind in fit.kinds]
         return (row for row in to_measure(view, fit, samples) if int(view.ids[fit.places[row]]) not in without)
 
     def _teach(self, view: View, fit: Heads, without: Collection_[int], limit: int) -> Questions:
@@ -284,7 +284,7 @@ class Reviewer:
         rows = rows[~np.isin(view.ids[fit.places[rows]], list(without))]
         if not len(rows) or not fit.kinds:
             return self._asked(view, fit, "teach", [], len(rows))
-        samples = [measuring_sample(self._holdings, view.collection, kind) for kind in fit.kinds]
+        samples = [self._sample(view, kind) for kind in fit.kinds]
         acts = np.stack([sample.act for sample in samples])
         measured, answered = (int((acts == act).any(axis=0).sum()) for act in (Act.MEASURED, Act.ANSWERED))
         # What was asked and is not answered yet counts as if it were.
@@ -295,7 +295,6 @@ class Reviewer:
             open_,
             measured=measured + len(waiting) - len(open_),
             answers=measured + answered + len(without),
-            sample=min(len(sample.rows) for sample in samples),
             limit=min(limit, len(rows)),
         )
         found = dict(both)

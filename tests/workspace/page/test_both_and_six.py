@@ -125,13 +125,11 @@ def test_undo_first_takes_back_what_is_chosen_or_typed(opened, collection):
 
 
 def test_a_measuring_question_wants_class_and_all_tags(opened, collection):
-    shown = begun(opened, collection)
-    measures = "Choose all that fits."
-    for _ in range(20):
-        if measures in shown.page.locator(".ask h1").inner_text():
-            break
-        shown.keys("s")
-    shown.sees(".ask h1", measures)
+    shown = opened(collection)
+    shown.go("#/review")
+    shown.sees(".queues a", "Measure").click()
+    shown.sees(".ask p", "drawn at random")
+    shown.sees(".ask h1", "Choose all that fits.")
     first = current(shown)
     if "what is in it" in shown.page.locator(".ask h1").inner_text():
         shown.keys("1")

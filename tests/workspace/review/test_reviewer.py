@@ -11,6 +11,7 @@ from PIL import Image
 from visterm.catalogue.acts import Extent
 from visterm.errors import InputError
 from visterm.labels.deciding import Decision
+from visterm.review import asking
 from visterm.review.curve import expected
 from visterm.review.reviewer import Reviewer
 from visterm.workspace import Workspace
@@ -247,7 +248,9 @@ def test_none_of_these_denies_what_was_shown_in_one_step(photos):
     assert offered("class") == shown
 
 
-def test_measuring_questions_come_in_order_among_those_that_teach(photos):
+def test_measuring_questions_come_in_order_among_those_that_teach(photos, monkeypatch):
+    monkeypatch.setattr(asking, "_SETTLED", 1)  # one question in ten from the start
+    monkeypatch.setattr(asking, "_EVERY", 5)
     reviewer = photos.reviewer
     first = reviewer.questions("measure", limit=100)
     asked = reviewer.questions("teach", limit=10)
@@ -258,6 +261,19 @@ def test_measuring_questions_come_in_order_among_those_that_teach(photos):
     later = reviewer.questions("teach", without=numbers(asked), limit=10)
     assert not set(numbers(asked)) & set(numbers(later))
     assert len(later.measuring) <= 2, "what waits for an answer counts"
+
+
+def test_measuring_questions_ask_for_what_either_sample_lacks(photos):
+    view, asked = photos.views.newest(), photos.reviewer.questions("measure", limit=100)
+    no_class = {int(view.ids[row]) for row in np.flatnonzero(view.classes < 0)}
+    truth = photos.collection().truth
+    tested = {int(number) for number, split in zip(truth.ids, truth.splits, strict=True) if split == "test"}
+    incomplete = set(truth.ids[truth.extent == Extent.PART].tolist())
+    assert set(numbers(asked)) == (no_class | incomplete) - tested
+    order = [int(truth.ids[row]) for row in photos.collection().frame.in_measuring_order]
+    assert numbers(asked) == [number for number in order if number in set(numbers(asked))]
+    photos.reviewer.skip(numbers(asked)[0])
+    assert numbers(photos.reviewer.questions("measure", limit=100)) == numbers(asked)[1:]
 
 
 def test_what_measures_does_not_change_what_is_asked(photos):

@@ -17,8 +17,10 @@ const option = (number, here, { name, probability }, pressed, run) =>
     h("kbd", { class: here ? null : "away" }, number), h("span", { class: "name" }, name), chance(probability));
 
 export class Teach extends OneByOne {
-  constructor(host) {
-    super(host, { name: "teach", title: "Teach", nothing: "Every picture has a label from a person or an import." });
+  /** With the queue "measure", only measuring questions are asked. */
+  constructor(host, name = "teach") {
+    super(host, name === "measure" ? { name, title: "Measure", nothing: "Every picture has an answer, or you could not tell." }
+      : { name, title: "Teach", nothing: "Every picture has a label from a person or an import." });
   }
 
   begin(question) {

@@ -33,7 +33,7 @@ export class ReviewView {
   async show() {
     const [name, ...rest] = read().part;
     const made = {
-      teach: () => new Teach(this), errors: () => new Check(this), six: () => new Six(rest.join("/"), this),
+      teach: () => new Teach(this), measure: () => new Teach(this, "measure"), errors: () => new Check(this), six: () => new Six(rest.join("/"), this),
       tag: () => rest.length && new OneTag(rest.join("/"), this), groups: () => new LookAlikes(this),
     }[name]?.();
     this.queue?.element.remove();
@@ -115,6 +115,7 @@ export class ReviewView {
       { part: "teach", count: state.teach, title: "Teach", text: state.teach ? `These pictures have no ${what}. Those that teach most come first.` : state.unlabelled ? "There is nothing to ask about now." : state.asked.length > 1 ? "Every picture has a class and tags." : `Every picture has a ${what}.` },
       { part: "errors", count: state.errors, title: "Check", text: state.errors ? "Labels that look wrong. One answer corrects or confirms each." : "No label looks wrong." },
       ...(state.alike > 1 ? [groups] : []),
+      ...(state.measure ? [{ part: "measure", count: state.measure, title: "Measure", text: "Pictures drawn at random. With these answers, the figure holds for all pictures." }] : []),
       ...(state.tags.length ? [{ part: "six", count: state.tags.reduce((sum, tag) => sum + tag.pictures, 0), title: "Six at a time", text: "Which of six pictures have a tag? One answer for all six." }] : []),
     ];
   }
