@@ -169,11 +169,13 @@ def test_doubt():
     assert tag_doubt(np.ones((2, 0), np.float32)).tolist() == [1, 1]
 
 
-def naive_questions(Z, candidates, doubt, n):
+def naive_questions(Z, candidates, doubt, n, settled=()):
     """What choose_questions says, word by word."""
     left = {c: float(d) for c, d in zip(candidates, doubt, strict=True)}
-    alike = {(a, b): max(0.0, float(Z[a, :-1] @ Z[b, :-1])) ** 3 for a in candidates for b in candidates}
+    alike = {(a, b): max(0.0, float(Z[a, :-1] @ Z[b, :-1])) ** 3 for a in [*candidates, *settled] for b in candidates}
     chosen = []
+    for one in settled:
+        left = {c: max(1e-6, d * (1 - alike[one, c])) for c, d in left.items()}
     while len(chosen) < min(n, len(candidates)):
         worth = {c: left[c] * sum(alike[c, o] * left[o] for o in candidates) for c in candidates if c not in chosen}
         best = max(worth, key=lambda c: worth[c])
@@ -188,6 +190,8 @@ def test_questions_are_those_of_a_plain_loop(pictures):
     doubt = np.random.default_rng(3).uniform(0.1, 1, 40).astype(np.float32)
     chosen = choose_questions(Z, candidates, doubt, 8)
     assert chosen.tolist() == naive_questions(Z, candidates.tolist(), doubt, 8)
+    later = choose_questions(Z, candidates, doubt, 8, settled=[3, 7, 11])
+    assert later.tolist() == naive_questions(Z, candidates.tolist(), doubt, 8, [3, 7, 11]) != chosen.tolist()
     assert len(set(choose_questions(Z, candidates, doubt, 1000).tolist())) == 40
 
 

@@ -7,6 +7,7 @@ measure: what it says of each labelled picture without having seen its label.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,8 @@ _PRIOR = 2.0
 _SHARPNESS = 3
 #: Questions are chosen among at most this many pictures.
 _MOST_CANDIDATES = 2500
+#: No picture is settled wholly.
+_LEAST_DOUBT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,20 +193,29 @@ def tag_doubt(p: Floats) -> Floats:
 
 
 def choose_questions(
-    Z: Floats, candidates: Integers, doubt: Floats, n_questions: int, *, random_state: int = 0
+    Z: Floats,
+    candidates: Integers,
+    doubt: Floats,
+    n_questions: int,
+    *,
+    settled: Sequence[int] | Integers = (),
+    random_state: int = 0,
 ) -> Integers:
     """The pictures that teach most: doubtful ones that stand for many other doubtful ones.
 
     Picture i is worth ``doubt_i * sum_j alike_ij doubt_j``. Once it is chosen, pictures like it count as settled:
-    ``doubt_j`` is multiplied by ``1 - alike_ij``, so that the next one is another kind of picture. ``doubt`` has one
-    entry per candidate. Of many candidates, a sample is looked at.
+    ``doubt_j`` is multiplied by ``1 - alike_ij``, so that the next one is another kind of picture. So do pictures like
+    those of the rows ``settled``, which were asked about before. ``doubt`` has one entry per candidate. Of many
+    candidates, a sample is looked at.
     """
     if len(candidates) > _MOST_CANDIDATES:
         some = sample(len(candidates), _MOST_CANDIDATES, random_state)
         candidates, doubt = candidates[some], doubt[some]
     own = Z[candidates, :-1]
-    alike = np.maximum(own @ own.T, 0.0) ** _SHARPNESS
     left = doubt.astype(np.float32).copy()
+    for like in _alike(own, Z[np.asarray(settled, np.intp), :-1]).T:
+        left = np.maximum(left * (1 - like), _LEAST_DOUBT)
+    alike = _alike(own, own)
     free = np.ones(len(candidates), np.bool_)
     chosen: list[int] = []
     while len(chosen) < min(n_questions, len(candidates)):
@@ -211,9 +223,12 @@ def choose_questions(
         best = int(worth.argmax())
         chosen.append(best)
         free[best] = False
-        left *= 1 - alike[best]
-        left = np.maximum(left, 1e-6)
+        left = np.maximum(left * (1 - alike[best]), _LEAST_DOUBT)
     return candidates[chosen]
+
+
+def _alike(some: Floats, others: Floats) -> Floats:
+    return np.maximum(some @ others.T, 0.0) ** _SHARPNESS
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,8 @@ from visterm.collection.view import View
 from visterm.review.asking import Learned, tags_pay
 from visterm.review.head import ClassHead, TagHead, class_doubt, fit_classes, fit_tags, tag_doubt
 
+#: So many answers count as asked just now: pictures like theirs wait. Tried: 0, 24, 48 and 96.
+_RECENT = 24
 #: A head needs this many labelled pictures.
 _LEAST = 4
 #: So many complete descriptions tell which tags pictures lack; then a part of a description is no description.
@@ -40,7 +42,10 @@ REVIEW = "review"
 
 @dataclass(frozen=True, eq=False)
 class Heads:
-    """Heads over the pictures ``places`` of a view (rows of ``Z``), at one state of the collection."""
+    """Heads over the pictures ``places`` of a view (rows of ``Z``), at one state of the collection.
+
+    ``recent`` are the numbers of the pictures that were answered last, but for measuring questions.
+    """
 
     collection: Collection
     places: NDArray[np.intp]
@@ -52,6 +57,7 @@ class Heads:
     half: ClassHead | None
     learned: str
     doubt: NDArray[np.float32]
+    recent: list[int]
     errors: list[Doubted] = field(default_factory=list)
 
     @property
@@ -64,6 +70,16 @@ class Heads:
         """What is asked about."""
         known: list[tuple[Kind, object]] = [("class", self.classes), ("tag", self.tags)]
         return [kind for kind, head in known if head is not None]
+
+    @cached_property
+    def answered(self) -> list[int]:
+        """The numbers of the pictures that taught what quality is measured of, but for measuring questions."""
+        head, truth = self.classes or self.tags, self.collection.truth
+        if head is None:
+            return []
+        rows = np.array(self.collection.frame.rows, np.intp)[self.places[head.rows]]
+        acts = truth.class_acts if self.classes else truth.tag_acts
+        return [int(number) for number in truth.ids[rows[acts[rows] != Act.MEASURED]]]
 
     @cached_property
     def asks_tags_too(self) -> bool:
@@ -106,8 +122,8 @@ class Heads:
         return np.argsort(-self.tags.without_own, axis=1, kind="stable")[:, :_MOST_TAGS]
 
 
-def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32]) -> Heads:
-    """Heads for what the labels allow, and what looks wrong."""
+def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32], before: Heads | None = None) -> Heads:
+    """Heads for what the labels allow, and what looks wrong; ``before`` learned earlier."""
     truth = view.collection.truth
     labelled = np.flatnonzero(view.classes[places] >= 0)
     classes, class_names, half = None, list[str](), None
@@ -131,9 +147,20 @@ def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32]) -> H
         half=half,
         learned=now,
         doubt=_doubt(truth, view.rows[places], Z, classes, tags, known),
+        recent=[],
     )
+    fit.recent.extend(_recent(fit, before))
     fit.errors.extend(_errors(view, fit, known.given))
     return fit
+
+
+def _recent(fit: Heads, before: Heads | None) -> list[int]:
+    """The pictures that were answered last, of those that still have an answer: what was new in the latest fits."""
+    if before is None:
+        return []
+    known, answered = set(before.answered), fit.answered
+    kept = [number for number in before.recent if number in set(answered)]
+    return [*kept, *(number for number in answered if number not in known)][-_RECENT:]
 
 
 class KnownTags(NamedTuple):

@@ -70,16 +70,19 @@ def _rows_with(matrix: Any) -> frozenset[int]:
     return frozenset(np.flatnonzero(np.diff(matrix.indptr)).tolist())
 
 
-def teaching_order(view: View, fit: Heads, rows: NDArray[np.intp], limit: int) -> list[int]:
+def teaching_order(view: View, fit: Heads, rows: NDArray[np.intp], without: Collection_[int], limit: int) -> list[int]:
     """The first of the undecided rows that teach most: pictures without a class, if classes are asked for; then others.
 
-    So no other question delays what a class label teaches.
+    So no other question delays what a class label teaches. Pictures like those that were answered last, or are being
+    asked about (``without``), come later.
     """
+    settled = np.flatnonzero(_left_out(view, fit, [*fit.recent, *without]))
     first = lacks(view, fit, "class")[rows] & (fit.classes is not None)
     chosen: list[int] = []
     for some in (rows[first], rows[~first]):
         n, seed = limit - len(chosen), fit.collection.version[1]
-        chosen += choose_questions(fit.Z, some, fit.doubt[some], n, random_state=seed).tolist() if len(some) else []
+        if len(some) and n:
+            chosen += choose_questions(fit.Z, some, fit.doubt[some], n, settled=settled, random_state=seed).tolist()
     return chosen
 
 

@@ -217,7 +217,7 @@ class Reviewer:
             if self._fit is not None and self._is_newest(self._fit, view):
                 return
             places, Z = self._features(view)
-            fit = fit_heads(view, places, Z)
+            fit = fit_heads(view, places, Z, self._fit)
             self._fit = fit
             self._measured(view, fit)
 
@@ -291,7 +291,7 @@ class Reviewer:
         waiting = list(islice(to_measure(view, fit, samples), _MOST_WAITING))
         open_ = [row for row in waiting if int(view.ids[fit.places[row]]) not in without]
         both = mixed(
-            teaching_order(view, fit, rows, limit),
+            teaching_order(view, fit, rows, without, limit),
             open_,
             measured=measured + len(waiting) - len(open_),
             answers=measured + answered + len(without),

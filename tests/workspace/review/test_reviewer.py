@@ -11,7 +11,7 @@ from PIL import Image
 from visterm.catalogue.acts import Extent
 from visterm.errors import InputError
 from visterm.labels.deciding import Decision
-from visterm.review import asking
+from visterm.review import asking, queues
 from visterm.review.curve import expected
 from visterm.review.reviewer import Reviewer
 from visterm.workspace import Workspace
@@ -291,6 +291,26 @@ def test_what_measures_does_not_change_what_is_asked(photos):
     photos.label(key_of(photos, number), class_name="forest", answering="teach")
     reviewer.wait()
     assert not np.allclose(reviewer._fit.doubt, before.doubt, atol=1e-6)
+
+
+def test_pictures_like_those_just_answered_wait(photos, monkeypatch):
+    reviewer = photos.reviewer
+    reviewer.wait()
+    assert reviewer.fit.recent == []
+    ids = numbers(reviewer.questions("teach", limit=8))
+    for number, queue in zip(ids[:3], ("teach", "measure", "teach"), strict=True):
+        photos.label([key_of(photos, number)], class_name="forest", answering=queue)
+        reviewer.wait()
+    assert reviewer.fit.recent == [ids[0], ids[2]], "in their order, without what measured"
+    settled = []
+    chosen = queues.choose_questions
+    monkeypatch.setattr(queues, "choose_questions", lambda *a, **k: settled.append(k["settled"]) or chosen(*a, **k))
+    reviewer.questions("teach", without=[ids[4]])
+    fit, view = reviewer.fit, photos.views.newest()
+    assert {int(view.ids[fit.places[row]]) for row in settled[0]} == {ids[0], ids[2], ids[4]}, "nor what is being asked"
+    photos.undo()
+    reviewer.wait()
+    assert reviewer.fit.recent == [ids[0]]
 
 
 def test_heads_learn_in_the_background(photos, monkeypatch):

@@ -76,7 +76,7 @@ export class Teach extends OneByOne {
       h("div", { class: "actions" },
         this.#canEnd(question) ? action(measures ? "enter" : "a", "That is all", () => this.finish(true), "main") : null,
         tags && !measures && this.#anything ? action("enter", "Next", () => this.finish()) : null,
-        question.labels.length ? action("n", others, () => this.none()) : null,
+        question.labels.length && !(measures && this.chosen.tags.size) ? action("n", others, () => this.none()) : null,
         this.parts.map((part) => (part === "class" ? action("c", "Another class", () => this.name("class")) : action("t", "Another tag", () => this.name("tag")))),
         action("s", measures ? "I cannot tell" : "Skip", () => this.skip())),
       ages(this.queue.ages, question.labels)];
@@ -150,6 +150,7 @@ export class Teach extends OneByOne {
   none() {
     const question = this.queue.current;
     if (!question?.labels.length) return;
+    if (question.queue === "measure" && this.chosen.tags.size) return; // all that fits was asked for
     const part = this.#asksTags ? "tag" : "class";
     const taken = (one) => (one.kind === "class" ? one.name === this.chosen.class : this.chosen.tags.has(one.name));
     const decisions = question.labels.filter((one) => taken(one) || one.kind === part)
