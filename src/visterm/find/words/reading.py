@@ -63,8 +63,8 @@ class Understood:
     It is the ``name`` of a tag or class, or another ``form`` of such ``names``, accent or old name; or it is only
     ``written`` in captions or names of files. An unknown word was replaced by names that are near in ``spelling`` or
     ``meaning``; or pictures are judged by their ``look``, and ``names`` are the nearest known words; or else it is
-    ``unknown``. An ``ignored`` word says nothing about pictures. People say the word of ``n_pictures``; ``has_model`` is
-    true if a model says something of all others. ``excluded`` words should not match.
+    ``unknown``. An ``ignored`` word says nothing about pictures. People say the word of ``n_pictures``; if it
+    ``has_model``, a model says something of all others. ``excluded`` words should not match.
     """
 
     word: str
