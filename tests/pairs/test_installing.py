@@ -134,6 +134,22 @@ def test_texts_are_padded_where_that_makes_a_difference(tiny, tmp_path, length):
     np.testing.assert_allclose(found[0], expected / np.linalg.norm(expected), atol=1e-6)
 
 
+def test_the_mask_tells_padding_from_words(tiny, tmp_path):
+    """Texts are padded because the model takes one length only, and the mask leaves the padding out."""
+    _, constants, _ = bag_with_padding(tiny)
+    nodes = [
+        node("Cast", ["attention_mask"], "mask", to=1),
+        node("Unsqueeze", ["mask", "two"], "column"),
+        node("Gather", ["padded", "input_ids"], "found"),
+        node("Mul", ["found", "column"], "masked"),
+        node("ReduceSum", ["masked", "one"], "text_embeds", keepdims=0),
+    ]
+    inputs = [tensor_info(name, ["texts", LENGTH], INT64) for name in ("input_ids", "attention_mask")]
+    files = with_text_model(tiny, nodes, inputs, [*constants, tensor("two", np.array([2], np.int64))])
+    encoders.install(write_folder(tmp_path / "masked", files))
+    np.testing.assert_allclose(text_encoder("pair:masked").encode(TEXTS), tiny.text_vectors(TEXTS), atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("settings", "pad"),
     [
@@ -212,6 +228,7 @@ def test_texts_do_not_depend_on_each_other_and_odd_ones_are_taken(export):
     assert not together[[1, 2]].any()
     np.testing.assert_allclose(np.linalg.norm(together[[0, 3, 4, 6]], axis=1), 1, rtol=1e-5)
     assert encode([]).shape == (0, N_DIMS)
+    np.testing.assert_array_equal(encode(["boat" + 5000 * " " + "snow"]), encode(["boat"]))  # very long texts are cut
 
 
 def test_a_model_with_a_fixed_number_of_rows_is_run_as_often_as_it_takes(tiny, tmp_path, pictures):
