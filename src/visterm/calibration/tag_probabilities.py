@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import expit, log_expit, logit
 from sklearn.utils._param_validation import Interval
 
@@ -39,10 +40,14 @@ PRECISION = 0.8
 
 
 class Denials(NamedTuple):
-    """Held-out pictures that nobody tagged: their ``scores``, and the tags ``denied`` there, 0/1 (both n_tags wide)."""
+    """Held-out pictures that nobody described: their ``scores``, and the tags ``denied`` there, 0/1 (both n_tags wide).
+
+    ``given`` has the tags that they are known to have; of all other tags of theirs nothing is known.
+    """
 
     scores: ArrayLike
     denied: Any
+    given: Any = None
 
 
 class Written(NamedTuple):
@@ -138,20 +143,25 @@ class TagProbabilities(Estimator):
         by_tag = present.tocsc()
         if denials is not None:
             given_to_others = np.asarray(denials.scores)
-            denied_by_tag = check_tags(denials.denied, len(given_to_others), n_tags=self.n_tags_).tocsc()
+            n_others = len(given_to_others)
+            denied_by_tag = check_tags(denials.denied, n_others, n_tags=self.n_tags_).tocsc()
+            nothing = sparse.csr_array((n_others, self.n_tags_))
+            of_others = check_tags(nothing if denials.given is None else denials.given, n_others).tocsc()
 
         def of_tags(tags_of_block: slice) -> NDArray[np.float64]:
             shared, truth = self._shared_odds(given, tags_of_block), by_tag[:, tags_of_block].toarray() > 0
             of_block = None if shares is None else shares[:, tags_of_block]
-            # Where only denied tags are known, only wrong suggestions are: they do not tell which promises are kept.
+            # Where only some tags are known, right and wrong suggestions are not as frequent as they are: these
+            # pictures do not tell which promises are kept.
             kept = _kept_promises(shared, truth, of_block)
             known = None if of_block is None else of_block > 0
             if denials is not None:
                 others = self._shared_odds(given_to_others, tags_of_block)
                 no = denied_by_tag[:, tags_of_block].toarray() > 0
-                known = np.vstack([np.ones_like(truth) if known is None else known, no])
+                yes = of_others[:, tags_of_block].toarray() > 0
+                known = np.vstack([np.ones_like(truth) if known is None else known, no | yes])
                 of_block = None if of_block is None else np.vstack([of_block, np.ones(no.shape)])
-                shared, truth = np.vstack([shared, others]), np.vstack([truth, np.zeros_like(no)])
+                shared, truth = np.vstack([shared, others]), np.vstack([truth, yes])
             self.own_[:, tags_of_block] = own = fit_own(shared, truth, known, of_block)
             thresholds[:, tags_of_block] = _precise(where_known(known, expit(own[0] * shared + own[1])))
             return kept

@@ -29,14 +29,14 @@ USUAL = np.array(
     ]
 )
 #: From which probability of the best picture on something is found, where nothing was measured.
-USUALLY_FOUND = np.array([0.5, 0.2, 0.2, 0.2, 0.2])
-#: And at least this if only the look of pictures says so.
+USUALLY_FOUND = np.array([0.5, 0.2, 0.5, 0.2, 0.2])
+#: And at least this if only the look of pictures answers for a word.
 _BY_LOOK_ALONE = 0.5
 #: The coefficients stay near the usual ones as if by Gaussian priors of these precisions. Few words of captions are
 #: names of classes that a network knows, so that a collection tells little of how far to trust it there.
 _PRIOR = np.array([1.0, 10.0, 10.0, 300.0, 30.0])
-#: Log-odds of words are clipped to this range, either way.
-_SUREST = 9.0
+#: Log-odds of words are clipped to these, either way. However sure the known words are, the others may not hold.
+_SUREST = {kind: 2.0 if kind == Asked.MIXED else 9.0 for kind in Asked}
 #: Texts help known words only if they lower the log loss of held-out queries by this share.
 _HELPS = 0.01
 #: Fewer queries of a kind tell too little of when nothing is found.
@@ -96,23 +96,30 @@ class TextRelevance(Estimator):
         rng = np.random.default_rng(0)
         rows = [drawn_rows(len(each), rng) for each in log_p]
         trials = [(log[few], each.relevant[few]) for log, each, few in zip(log_p, own, rows, strict=True)]
-        self.nothing_below_[kind] = max(least_found(trials), _BY_LOOK_ALONE if kind == Asked.UNKNOWN else 0.0)
+        self.nothing_below_[kind] = max(
+            least_found(trials), _BY_LOOK_ALONE if kind in (Asked.UNKNOWN, Asked.MIXED) else 0.0
+        )
         if kind == Asked.KNOWN:
             self.helps_known_ = float(_gain(own) >= _HELPS)
 
     def log_odds(self, kind: Asked, near: Floats, seen: Floats, words: Floats | None = None) -> Floats:
         """The log-odds that pictures match a text of this kind."""
         odds = self.by_look(kind, near, seen)
-        return odds if words is None else odds + self.trust(kind) * np.clip(words, -_SUREST, _SUREST)
+        return odds if words is None else odds + self.by_words(kind, words)
 
     def by_look(self, kind: Asked, near: Floats, seen: Floats) -> Floats:
         """The part of the log-odds that needs no word."""
         c = self.coefficients_[kind]
         return c[0] + c[1] * standardised(near) + c[2] * near + c[3] * seen
 
-    def trust(self, kind: Asked) -> float:
-        """How much the log-odds of known words count."""
-        return float(self.coefficients_[kind][4])
+    def by_words(self, kind: Asked, words: Floats) -> Floats:
+        """What the log-odds of known words add."""
+        return np.asarray(self.coefficients_[kind][4] * clipped(kind, words))
+
+
+def clipped(kind: Asked, log_odds: Floats) -> Floats:
+    """The log-odds of known words, as far as they count in a query of this kind."""
+    return np.clip(log_odds, -_SUREST[kind], _SUREST[kind])
 
 
 def standardised(near: Floats) -> Floats:
@@ -138,7 +145,7 @@ def _fit(queries: Sequence[TextQuery], usual: Floats) -> Floats:
 
 
 def _terms(query: TextQuery) -> Floats:
-    words = np.zeros(len(query.near)) if query.words is None else np.clip(query.words, -_SUREST, _SUREST)
+    words = np.zeros(len(query.near)) if query.words is None else clipped(query.kind, query.words)
     return np.stack([np.ones(len(query.near)), standardised(query.near), query.near, query.seen, words], axis=1)
 
 
@@ -150,7 +157,7 @@ def _gain(queries: Sequence[TextQuery]) -> float:
         for query in queries[1 - half :: 2]:
             if query.words is None:
                 continue
-            y, words = query.relevant, np.clip(query.words, -_SUREST, _SUREST)
+            y, words = query.relevant, clipped(query.kind, query.words)
             with_text += float((np.logaddexp(0, _terms(query) @ learned) - y * (_terms(query) @ learned)).sum())
             alone += float((np.logaddexp(0, words) - y * words).sum())
     return 1 - with_text / alone if alone > 0 else 0.0

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from visterm.errors import UsageError
 
 #: The queues of a review whose questions are answered with labels.
-AnsweredQueue = Literal["teach", "tag", "errors", "measure"]
+AnsweredQueue = Literal["teach", "tag", "six", "errors", "measure"]
 #: How a label source gives tags: all that a picture has, or some of them.
 TagsAre = Literal["complete", "partial"]
 
