@@ -129,6 +129,7 @@ def test_texts_are_padded_where_that_makes_a_difference(tiny, tmp_path, length):
     (pair,) = encoders.install(write_folder(tmp_path / "padded", files)).pairs
     assert pair.padded
     number = {word: i for i, word in enumerate(tiny.vocabulary)}
+    assert not text_encoder("pair:padded").encode([" "]).any()  # not the vector of padding alone
     expected = tiny.words[number["two"]] + tiny.words[number["boats"]] + (LENGTH - 3) * pad
     found = text_encoder("pair:padded").encode(["two boats"])
     np.testing.assert_allclose(found[0], expected / np.linalg.norm(expected), atol=1e-6)
@@ -156,6 +157,7 @@ def test_the_mask_tells_padding_from_words(tiny, tmp_path):
         ({"tokenizer_config__json": {"pad_token": "</s>", "model_max_length": LENGTH}}, "</s>"),
         ({"tokenizer_config__json": {"pad_token": {"content": "</s>"}, "model_max_length": 10**30}}, "</s>"),
         ({"tokenizer_config__json": {}, "special_tokens_map__json": {"pad_token": "snow"}}, "snow"),
+        ({"tokenizer_config__json": {"pad_token": "boat"}, "special_tokens_map__json": {"pad_token": "snow"}}, "boat"),
         ({"tokenizer_config__json": {"pad_token": "not a word"}}, 5),
         ({"tokenizer_config__json": {}}, 5),
     ],
@@ -282,6 +284,9 @@ def test_other_settings_are_another_recipe_and_another_encoder(tiny, tmp_path, e
     prepared_otherwise = json.loads(files["preprocessor_config.json"]) | {"image_mean": [0.5, 0.5, 0.5]}
     pictures = files | {"preprocessor_config.json": json.dumps(prepared_otherwise).encode()}
     encoders.install(write_folder(tmp_path / "pictures", pictures), "three")
+    network = files | {"onnx/vision_model.onnx": tiny.vision_model().replace(b"network", b"another")}
+    encoders.install(write_folder(tmp_path / "network", network), "four")
+    assert recipe("pair:four").parameters() != recipe("pair:one").parameters()
     one, two, three = (recipe(f"pair:{name}").parameters() for name in ("one", "two", "three"))
     assert one == two != three
     prints = [text_encoder(f"pair:{name}").fingerprint for name in ("one", "two", "three")]
