@@ -129,9 +129,26 @@ def test_texts_are_padded_where_that_makes_a_difference(tiny, tmp_path, length):
     (pair,) = encoders.install(write_folder(tmp_path / "padded", files)).pairs
     assert pair.padded
     number = {word: i for i, word in enumerate(tiny.vocabulary)}
+    assert not text_encoder("pair:padded").encode([" "]).any()  # not the vector of padding alone
     expected = tiny.words[number["two"]] + tiny.words[number["boats"]] + (LENGTH - 3) * pad
     found = text_encoder("pair:padded").encode(["two boats"])
     np.testing.assert_allclose(found[0], expected / np.linalg.norm(expected), atol=1e-6)
+
+
+def test_the_mask_tells_padding_from_words(tiny, tmp_path):
+    """Texts are padded because the model takes one length only, and the mask leaves the padding out."""
+    _, constants, _ = bag_with_padding(tiny)
+    nodes = [
+        node("Cast", ["attention_mask"], "mask", to=1),
+        node("Unsqueeze", ["mask", "two"], "column"),
+        node("Gather", ["padded", "input_ids"], "found"),
+        node("Mul", ["found", "column"], "masked"),
+        node("ReduceSum", ["masked", "one"], "text_embeds", keepdims=0),
+    ]
+    inputs = [tensor_info(name, ["texts", LENGTH], INT64) for name in ("input_ids", "attention_mask")]
+    files = with_text_model(tiny, nodes, inputs, [*constants, tensor("two", np.array([2], np.int64))])
+    encoders.install(write_folder(tmp_path / "masked", files))
+    np.testing.assert_allclose(text_encoder("pair:masked").encode(TEXTS), tiny.text_vectors(TEXTS), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +157,7 @@ def test_texts_are_padded_where_that_makes_a_difference(tiny, tmp_path, length):
         ({"tokenizer_config__json": {"pad_token": "</s>", "model_max_length": LENGTH}}, "</s>"),
         ({"tokenizer_config__json": {"pad_token": {"content": "</s>"}, "model_max_length": 10**30}}, "</s>"),
         ({"tokenizer_config__json": {}, "special_tokens_map__json": {"pad_token": "snow"}}, "snow"),
+        ({"tokenizer_config__json": {"pad_token": "boat"}, "special_tokens_map__json": {"pad_token": "snow"}}, "boat"),
         ({"tokenizer_config__json": {"pad_token": "not a word"}}, 5),
         ({"tokenizer_config__json": {}}, 5),
     ],
@@ -212,6 +230,7 @@ def test_texts_do_not_depend_on_each_other_and_odd_ones_are_taken(export):
     assert not together[[1, 2]].any()
     np.testing.assert_allclose(np.linalg.norm(together[[0, 3, 4, 6]], axis=1), 1, rtol=1e-5)
     assert encode([]).shape == (0, N_DIMS)
+    np.testing.assert_array_equal(encode(["boat" + 5000 * " " + "snow"]), encode(["boat"]))  # very long texts are cut
 
 
 def test_a_model_with_a_fixed_number_of_rows_is_run_as_often_as_it_takes(tiny, tmp_path, pictures):
@@ -265,6 +284,9 @@ def test_other_settings_are_another_recipe_and_another_encoder(tiny, tmp_path, e
     prepared_otherwise = json.loads(files["preprocessor_config.json"]) | {"image_mean": [0.5, 0.5, 0.5]}
     pictures = files | {"preprocessor_config.json": json.dumps(prepared_otherwise).encode()}
     encoders.install(write_folder(tmp_path / "pictures", pictures), "three")
+    network = files | {"onnx/vision_model.onnx": tiny.vision_model().replace(b"network", b"another")}
+    encoders.install(write_folder(tmp_path / "network", network), "four")
+    assert recipe("pair:four").parameters() != recipe("pair:one").parameters()
     one, two, three = (recipe(f"pair:{name}").parameters() for name in ("one", "two", "three"))
     assert one == two != three
     prints = [text_encoder(f"pair:{name}").fingerprint for name in ("one", "two", "three")]
