@@ -86,19 +86,11 @@ def teaching_order(view: View, fit: Heads, rows: NDArray[np.intp], without: Coll
     return chosen
 
 
-def asked_of(view: View, fit: Heads, rows: Sequence[int], *, all_of: Collection_[int]) -> list[Asked]:
-    """The questions about pictures: what they lack of class and tags.
-
-    While classes gain more per second, a picture without a class is asked for its tags only if it is in ``all_of``.
-    """
+def asked_of(view: View, fit: Heads, rows: Sequence[int]) -> list[Asked]:
+    """The questions about pictures: what they lack of class and tags, in one question."""
     lacking = {kind: lacks(view, fit, kind) for kind in fit.kinds}
-    asked = []
-    for row in rows:
-        kinds = [kind for kind in fit.kinds if lacking[kind][row]] or fit.kinds
-        if "class" in kinds and not (fit.asks_tags_too or row in all_of):
-            kinds = ["class"]
-        asked.append(Asked(row, likely(view, fit, row, kinds)))
-    return asked
+    kinds = [[kind for kind in fit.kinds if lacking[kind][row]] or fit.kinds for row in rows]
+    return [Asked(row, likely(view, fit, row, wanted)) for row, wanted in zip(rows, kinds, strict=True)]
 
 
 def likely(view: View, fit: Heads, row: int, kinds: Sequence[Kind]) -> list[LikelyName]:
