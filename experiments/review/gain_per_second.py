@@ -6,19 +6,19 @@ learned every 30 seconds of the person's time. Measured are the share of right c
 mean average precision of tags on a third of the pictures, which is never asked about.
 
 class       the class of a picture: what Teach asked before, where a collection has classes
-both        class and tags of a picture, and "that is all"; tags that are not offered are typed
+both        class and tags of a picture, and "that is all"; tags that are not offered are typed: what Teach asks now
 both-tags   the same; pictures are chosen by the doubt about tags, not about classes
 both-some   class, and those of nine likely tags that fit; nothing is said of others
 both-shown  the same, and the likely tags that were not chosen do not fit ("none of the others")
 yes-no      whether a picture has a tag
 six         which of six pictures have a tag; doubtful pictures of a tag that has much doubt and few answers
 six-likely  the same; the six likeliest pictures of the tag
-teach       class, or class and tags where that gains more per second (``visterm.review.asking.tags_pay``)
-teach-six   teach and six in turn
+estimate    class, or class and tags where an estimate says that this gains more per second
+both-six    both and six in turn
 
 How long a person takes is assumed; nobody was timed. By the keystroke-level model (Card, Moran and Newell, Comm. ACM
 23, 1980) a decision takes 1.35 s and a key 0.2 s. To choose a further tag, to look at a further picture, to mark it and
-to type a name are assumptions of ours. They are below and in ``visterm.review.asking``.
+to type a name are assumptions of ours.
 
 "gain" is how much classes and tags together are better than at the start, the mean over the ten minutes. "labels" is
 the number of classes that are given until the mean accuracy first is that of "class" after two minutes, in per cent of
@@ -43,10 +43,11 @@ from scipy import sparse
 from visterm.features import FeatureLibrary
 from visterm.postcards import make_postcards
 from visterm.research import load_pictures
-from visterm.review.asking import CHOSEN_SECONDS, CLASS_SECONDS, TAGS_SECONDS, Learned, tags_pay
 from visterm.review.head import choose_questions, class_doubt, fit_classes, fit_tags, tag_doubt
 from visterm.subspace import reduced
 
+#: Seconds to see a picture and give its class, to turn to its tags and to end, to choose one tag.
+CLASS_SECONDS, TAGS_SECONDS, CHOSEN_SECONDS = 1.55, 1.55, 0.5
 #: Seconds to type a name that is not offered, and for a yes or no.
 TYPED, YES_NO = 3.0, 1.55
 #: Seconds for six pictures: to read the tag, to look at each, to mark one, to end.
@@ -178,14 +179,17 @@ class Review:
             self.cells[row], self.whole[row] = np.where(own, 1, -1), True
         return True
 
-    def ask_teach(self) -> bool:
-        """The class of a picture, or class and tags: what gains more per second."""
-        classes = Learned(1 - self.classes.accuracy, len(self.classes.rows))
-        tags = Learned(1 - self.tags.accuracy, len(self.tags.rows))
+    def ask_estimate(self) -> bool:
+        """The class of a picture, or class and tags.
+
+        The error falls as a power of the number of pictures n, so one more picture brings about error / n.
+        """
         row = self._picture("class")
         if row is None:
             return False
-        too = self.known_class[row] or tags_pay(classes, tags, self.tags.tags_a_picture)
+        of_class = (1 - self.classes.accuracy) / len(self.classes.rows) / CLASS_SECONDS
+        seconds = TAGS_SECONDS + CHOSEN_SECONDS * (self.cells[self.whole] > 0).sum(axis=1).mean()
+        too = self.known_class[row] or (1 - self.tags.accuracy) / len(self.tags.rows) / seconds >= of_class
         return self._say_both(row) if too else self._say_class(row)
 
     def ask_yes_no(self) -> bool:
@@ -237,8 +241,8 @@ POLICIES: dict[str, list[Callable[[Review], bool]]] = {
     "yes-no": [Review.ask_yes_no],
     "six": [Review.ask_six],
     "six-likely": [lambda review: review.ask_six("likely")],
-    "teach": [Review.ask_teach],
-    "teach-six": [Review.ask_teach, Review.ask_six],
+    "estimate": [Review.ask_estimate],
+    "both-six": [Review.ask_both, Review.ask_six],
 }
 
 

@@ -12,7 +12,8 @@ all pictures for a head that knows all labels, which is 0 on average; "±" is it
 in the program, the queue chooses as if it knew no measuring answers; with --seeing it knows them.
 
 "labels" is the number of labels at which the mean accuracy over all pictures first reaches that which the queue before
-has after 150 answers, divided by its own. That queue had no measuring questions and did not care what was asked last.
+has after 50 and after 150 answers, divided by its own. That queue had no measuring questions and did not care which
+pictures were answered last.
 
 Run: python experiments/review/measured_review.py --features FOLDER [--collection scenes8] [--runs 20]
 FOLDER has scenes_deep.npz, corel_deep.npz, postcards_deep.npz, flickr_deep.npz: the array "deep" and the "files".
@@ -169,6 +170,12 @@ def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool, blind: 
     return points
 
 
+def labels_needed(now: np.ndarray, then: np.ndarray, at: int) -> str:
+    """The answers after which accuracy is that of ``then`` after ``at`` portions, in per cent of these."""
+    reached = np.interp(then[at], np.maximum.accumulate(now), np.arange(len(now)))
+    return f"{100 * reached / at:.0f}" if now.max() >= then[at] else "not reached"
+
+
 def table(name: str, task: Classes | Tags, start: str, runs: int, *, blind: bool) -> str:
     """A line of the table."""
     ours = [run(task, start, seed, measuring=True, blind=blind) for seed in range(runs)]
@@ -183,8 +190,7 @@ def table(name: str, task: Classes | Tags, start: str, runs: int, *, blind: bool
     width = 100 * np.mean([point.high - point.low for point in last])
     now, then = (100 * np.mean([[point.truth for point in one] for one in each], axis=0) for each in (ours, plain))
     half = min(15, len(then) - 1)
-    reached = np.interp(then[half], np.maximum.accumulate(now), np.arange(len(now)))
-    needs = f"{100 * reached / half:.0f}" if now.max() >= then[half] else "more than all"
+    needs = " / ".join(labels_needed(now, then, at) for at in (5, half))
     n = np.mean([point.pictures for point in last])
     figures = f"{covered:.0f} | {at_end:.0f} | {error:+.1f} ± {noise:.1f} | {before:+.1f} | {n:.0f} | {width:.0f}"
     accuracy = " | ".join(f"{now[at]:.1f} ({then[at]:.1f})" for at in (half, -1))

@@ -120,7 +120,7 @@ class TagHead:
 
     ``others`` are the pictures of which only some tags are known, and ``others_left_out`` their probabilities without
     what is known of that tag. ``accuracy`` is the tag accuracy without the pictures' own labels: of as many tags as a
-    picture has, how many of the likeliest are right; ``tags_a_picture`` is the mean number of its tags.
+    picture has, how many of the likeliest are right.
     """
 
     rows: Integers
@@ -130,7 +130,6 @@ class TagHead:
     others_left_out: Floats
     thresholds: Floats
     accuracy: float
-    tags_a_picture: float
 
     @property
     def without_own(self) -> Floats:
@@ -165,7 +164,6 @@ def fit_tags(
         others_left_out=expit(likely.log_odds(head.others_left_out)).astype(np.float32),
         thresholds=likely.thresholds(precision).astype(np.float32),
         accuracy=TagAccuracy()(tags, left_out),
-        tags_a_picture=tags.nnz / len(rows),
     )
 
 

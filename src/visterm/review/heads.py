@@ -18,7 +18,6 @@ from visterm.catalogue.truth import Truth
 from visterm.collection.judgements import Age, Judged, LikelyName, n_labelled
 from visterm.collection.moment import Collection
 from visterm.collection.view import View
-from visterm.review.asking import Learned, tags_pay
 from visterm.review.head import ClassHead, TagHead, class_doubt, fit_classes, fit_tags, tag_doubt
 
 #: So many answers count as asked just now: pictures like theirs wait. Tried: 0, 24, 48 and 96.
@@ -80,14 +79,6 @@ class Heads:
         rows = np.array(self.collection.frame.rows, np.intp)[self.places[head.rows]]
         acts = truth.class_acts if self.classes else truth.tag_acts
         return [int(number) for number in truth.ids[rows[acts[rows] != Act.MEASURED]]]
-
-    @cached_property
-    def asks_tags_too(self) -> bool:
-        """Whether a question about a class is worth asking for tags as well: what gains more per second comes first."""
-        if self.classes is None or self.tags is None:
-            return self.tags is not None
-        classes = Learned(1 - self.classes.accuracy, len(self.classes.rows))
-        return tags_pay(classes, Learned(1 - self.tags.accuracy, len(self.tags.rows)), self.tags.tags_a_picture)
 
     @cached_property
     def class_judged(self) -> Judged | None:

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from visterm.catalogue.acts import Extent
 from visterm.catalogue.labels import Kind
-from visterm.collection.judgements import LikelyName, believed
+from visterm.collection.judgements import Judged, LikelyName, believed
 from visterm.collection.measuring import MeasuringSample
 from visterm.collection.rows import PictureRow, rows_of
 from visterm.collection.view import View
 from visterm.errors import InputError
 from visterm.review.documents import Questions, Queue, SixQuestion, TagWork
-from visterm.review.head import choose_questions
+from visterm.review.head import TagHead, choose_questions
 from visterm.review.heads import Doubted, Heads
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_OPTIONS = 9
 #: A tag below this probability, or below this share of its threshold, is not asked about.
 _LEAST_ASKED, _SHARE_ASKED = 0.02, 0.3
-#: Pictures of a question about one tag; so many answers count as if each tag had them.
+#: Pictures of a question about one tag.
 _SIX = 6
 
 
@@ -76,7 +76,7 @@ def teaching_order(view: View, fit: Heads, rows: NDArray[np.intp], without: Coll
     So no other question delays what a class label teaches. Pictures like those that were answered last, or are being
     asked about (``without``), come later.
     """
-    settled = np.flatnonzero(_left_out(view, fit, [*fit.recent, *without]))
+    settled = np.flatnonzero(_among(view, fit, [*fit.recent, *without]))
     first = lacks(view, fit, "class")[rows] & (fit.classes is not None)
     chosen: list[int] = []
     for some in (rows[first], rows[~first]):
@@ -86,19 +86,11 @@ def teaching_order(view: View, fit: Heads, rows: NDArray[np.intp], without: Coll
     return chosen
 
 
-def asked_of(view: View, fit: Heads, rows: Sequence[int], *, all_of: Collection_[int]) -> list[Asked]:
-    """The questions about pictures: what they lack of class and tags.
-
-    While classes gain more per second, a picture without a class is asked for its tags only if it is in ``all_of``.
-    """
+def asked_of(view: View, fit: Heads, rows: Sequence[int]) -> list[Asked]:
+    """The questions about pictures: what they lack of class and tags, in one question."""
     lacking = {kind: lacks(view, fit, kind) for kind in fit.kinds}
-    asked = []
-    for row in rows:
-        kinds = [kind for kind in fit.kinds if lacking[kind][row]] or fit.kinds
-        if "class" in kinds and not (fit.asks_tags_too or row in all_of):
-            kinds = ["class"]
-        asked.append(Asked(row, likely(view, fit, row, kinds)))
-    return asked
+    kinds = [[kind for kind in fit.kinds if lacking[kind][row]] or fit.kinds for row in rows]
+    return [Asked(row, likely(view, fit, row, wanted)) for row, wanted in zip(rows, kinds, strict=True)]
 
 
 def likely(view: View, fit: Heads, row: int, kinds: Sequence[Kind]) -> list[LikelyName]:
@@ -166,52 +158,55 @@ def tag_work(view: View, fit: Heads) -> list[TagWork]:
 
 def about_tag(view: View, fit: Heads, tag: str, without: Collection_[int]) -> list[Asked]:
     """Pictures around the threshold of a tag: the answers there teach most about it."""
-    place = _place_of(fit, tag)
-    assert fit.tags is not None  # noqa: S101 - a tag has a place only if tags were learned
-    p, threshold = fit.tags.p[:, place], float(fit.tags.thresholds[place])
-    rows = np.flatnonzero(_in_doubt(view, fit)[:, place] & ~_left_out(view, fit, without))
+    head, judged, place = _learned(fit, tag)
+    p, threshold = head.p[:, place], float(head.thresholds[place])
+    rows = np.flatnonzero(_in_doubt(view, fit)[:, place] & ~_among(view, fit, without))
     distance = np.abs(_logit(p[rows]) - _logit(np.array([min(threshold, 0.99)])))
-    return [Asked(row, asked=_of_tag(view, fit, row, place)) for row in rows[np.argsort(distance, kind="stable")]]
+    rows = rows[np.argsort(distance, kind="stable")]
+    return [Asked(row, asked=_of_tag(view, fit, judged, row, place)) for row in rows.tolist()]
 
 
 def sixes(
     view: View, fit: Heads, tag: str | None, without: Collection_[int], limit: int
 ) -> tuple[list[list[Asked]], int]:
-    """Questions about six pictures and one tag, at most one about each tag; and how many pictures are in doubt."""
-    only = None if tag is None else _place_of(fit, tag)
-    if fit.tags is None:
+    """Questions about six pictures and one tag, at most one about each tag; and how many pairs are in doubt.
+
+    Tags come first that have much doubt and few answers. Pictures that are described completely say enough.
+    """
+    if not fit.tag_names:
         return [], 0
-    truth = view.collection.truth
-    open_ = _in_doubt(view, fit) & ~_left_out(view, fit, without)[:, None]
-    open_ &= (truth.extent[view.rows[fit.places]] == Extent.PART)[:, None]
-    doubt = np.where(open_, 4 * fit.tags.p * (1 - fit.tags.p), 0)
-    worth = doubt.sum(axis=0) / (_SIX + decided(view, fit)[fit.tags.others].sum(axis=0))
-    order = np.argsort(-worth, kind="stable") if only is None else [only]
+    head, judged, only = _learned(fit, tag or fit.tag_names[0])
+    open_ = _in_doubt(view, fit) & ~_among(view, fit, without)[:, None]
+    open_ &= (view.collection.truth.extent[view.rows[fit.places]] == Extent.PART)[:, None]
+    doubt = np.where(open_, 4 * head.p * (1 - head.p), 0)
+    worth = doubt.sum(axis=0) / (_SIX + decided(view, fit)[head.others].sum(axis=0))
+    order = [only] if tag else np.argsort(-worth, kind="stable").tolist()
     found: list[list[Asked]] = []
     taken = np.zeros(len(open_), np.bool_)
     for place in order[:limit]:
         rows = np.flatnonzero(open_[:, place] & ~taken)
         chosen = choose_questions(fit.Z, rows, doubt[rows, place], _SIX)
-        chosen = chosen[np.argsort(-fit.tags.p[chosen, place], kind="stable")]  # so that "yes" comes in a run
+        chosen = chosen[np.argsort(-head.p[chosen, place], kind="stable")]  # so that "yes" comes in a run
         taken[chosen] = True
         if len(chosen):
-            found.append([Asked(row, asked=_of_tag(view, fit, row, int(place))) for row in chosen.tolist()])
-    return found, int(open_.sum() if only is None else open_[:, only].sum())
+            found.append([Asked(row, asked=_of_tag(view, fit, judged, row, place)) for row in chosen.tolist()])
+    return found, int(open_[:, order].sum())
 
 
-def _place_of(fit: Heads, tag: str) -> int:
-    if tag not in fit.tag_names:
+def _learned(fit: Heads, tag: str) -> tuple[TagHead, Judged, int]:
+    """What was learned of tags, and the place of one."""
+    if fit.tags is None or fit.tag_judged is None or tag not in fit.tag_names:
         raise InputError(f"the tag {tag!r} cannot be reviewed: give it to a few pictures first")
-    return fit.tag_names.index(tag)
+    return fit.tags, fit.tag_judged, fit.tag_names.index(tag)
 
 
-def _of_tag(view: View, fit: Heads, row: int, place: int) -> LikelyName:
-    assert fit.tag_judged is not None  # noqa: S101 - as above
-    return believed(view.tag_judgements, fit.tag_judged, int(fit.places[row]))[place]
+def _of_tag(view: View, fit: Heads, judged: Judged, row: int, place: int) -> LikelyName:
+    return believed(view.tag_judgements, judged, int(fit.places[row]))[place]
 
 
-def _left_out(view: View, fit: Heads, without: Collection_[int]) -> NDArray[np.bool_]:
-    return np.asarray(np.isin(view.ids[fit.places], list(without)))
+def _among(view: View, fit: Heads, numbers: Collection_[int]) -> NDArray[np.bool_]:
+    """The rows of ``fit.Z`` of the pictures with these numbers."""
+    return np.asarray(np.isin(view.ids[fit.places], list(numbers)))
 
 
 # Likely errors

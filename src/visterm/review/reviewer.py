@@ -135,7 +135,7 @@ class Reviewer:
         if queue == "measure":
             rows = list(self._to_measure(view, fit, without))
             some = rows[:limit]
-            return self._asked(view, fit, queue, asked_of(view, fit, some, all_of=some), len(rows), some)
+            return self._asked(view, fit, queue, asked_of(view, fit, some), len(rows), some)
         return self._teach(view, fit, without, limit)
 
     def groups(self, *, limit: int = 30) -> Groups:
@@ -299,7 +299,7 @@ class Reviewer:
         )
         found = dict(both)
         measuring = [row for row, measures in found.items() if measures]
-        return self._asked(view, fit, "teach", asked_of(view, fit, list(found), all_of=measuring), len(rows), measuring)
+        return self._asked(view, fit, "teach", asked_of(view, fit, list(found)), len(rows), measuring)
 
     def _asked(
         self,

@@ -62,24 +62,6 @@ def test_questions_are_about_undecided_pictures(kept):
     assert not set(some) & set(numbers(kept.reviewer.questions("teach", without=some, limit=100)))
 
 
-def test_tags_are_asked_for_too_only_while_that_gains_more(kept, monkeypatch):
-    fit = kept.reviewer.fit or (kept.reviewer.state() and kept.reviewer.fit)
-    assert fit.asks_tags_too
-    monkeypatch.setitem(fit.__dict__, "asks_tags_too", False)
-    asked = kept.reviewer.questions("teach", limit=100)
-    classes = kept.views.newest().classes
-    no_class = {int(kept.views.newest().ids[row]) for row in np.flatnonzero(classes < 0)}
-    for each in asked.questions:
-        kinds = {option.kind for option in each.labels}
-        assert kinds == (
-            {"class", "tag"}
-            if each.id in asked.measuring and each.id in no_class
-            else {"class"}
-            if each.id in no_class
-            else {"tag"}
-        )
-
-
 def test_a_tag_is_asked_about_around_its_threshold(kept):
     name = kept.reviewer.state().tags[0].name
     asked = kept.reviewer.questions("tag", tag=name, limit=100)
