@@ -67,7 +67,7 @@ def test_pictures_without_any_label_are_found(photos, others, tiny, export):
     assert len(words) > 20
     found = np.mean([average_precision(one, fit) for one, fit in zip(scores, fits, strict=True)])
     assert found > fits.mean() + 0.1
-    assert scores[fits].mean() > scores[~fits].mean() + 0.2
+    assert scores[fits].mean() > scores[~fits].mean() + 0.2 * scores.std()
     matches = space.text_codes([one["caption"] for one in truth]) @ codes.T
     ranks = (matches > np.diag(matches)[:, None]).sum(axis=1)
     assert np.median(ranks) < len(truth) / 4  # by chance it is one half

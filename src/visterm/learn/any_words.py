@@ -127,7 +127,7 @@ def any_words_learned(holdings: Holdings) -> AnyWordsLearned | None:
     """Learn anew, and say what; None, with a note, where pictures and texts cannot be compared."""
     try:
         known = learn_any_words(holdings).info.training
-    except InputError as error:  # such as no network installed
+    except VistermError as error:  # such as no network installed
         progress.note(f"search knows only the words that people use: {error}")
         return None
     return AnyWordsLearned(**{name: known[name] for name in ("pictures", "texts", "found", "asked", "among")})
