@@ -1,10 +1,11 @@
 """Simulated review: how many labels a queue needs for the same accuracy, when every question is answered by the truth.
 
 Each run starts with a few pictures chosen at random, asks for ten labels at a time, learns again, and measures on
-held-out pictures. The queues: pictures at random; the most doubtful ones; and ours, doubtful ones that stand for many
-other doubtful ones (``visterm.review.head.choose_questions``). Only training pictures are used, also of Corel5K, whose
-classes are the folders of the original CDs. "needs" is the number of labels with which the mean accuracy of a queue
-first reaches that of the random queue with all its labels, divided by that number.
+held-out pictures. The queues: pictures at random; the most doubtful ones; ours, doubtful ones that stand for many other
+doubtful ones (``visterm.review.head.choose_questions``); and now, ours, for which pictures like the last 24 answered
+ones count as settled, as on the page, which asks for twelve at a time (``--portion 12``). Only training pictures are
+used, also of Corel5K, whose classes are the folders of the original CDs. "needs" is the number of labels with which the
+mean accuracy of a queue first reaches that of the first queue with all its labels, divided by that number.
 
 Run: python experiments/review/simulated_review.py --data FOLDER [--collection corel5k] [--draws 5]
 """
@@ -23,18 +24,21 @@ from visterm.subspace import reduced
 BATCH = 10
 #: For each collection: labels at the start, labels at the end, and the share of pictures held out.
 SETTINGS = {"scenes8": (8, 108, 0.3), "corel5k": (50, 1250, 0.25)}
-QUEUES = ("random", "doubt", "ours")
+QUEUES = ("random", "doubt", "ours", "now")
+#: So many answers count as asked just now.
+RECENT = 24
 
 
-def run(Z: np.ndarray, y: np.ndarray, queue: str, collection: str, seed: int) -> list[tuple[int, float]]:
+def run(
+    Z: np.ndarray, y: np.ndarray, queue: str, collection: str, seed: int, *, batch: int, last: int
+) -> list[tuple[int, float]]:
     """Accuracy on held-out pictures after each batch of labels."""
-    first, last, share = SETTINGS[collection]
+    first, _, share = SETTINGS[collection]
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))
     held_out, pool = order[: round(share * len(y))], order[round(share * len(y)) :]
     labelled = list(pool[:first])
     curve = []
-    batch = BATCH if collection == "scenes8" else 5 * BATCH
     while True:
         rows = np.array(labelled)
         known, given = np.unique(y[rows], return_inverse=True)
@@ -48,7 +52,9 @@ def run(Z: np.ndarray, y: np.ndarray, queue: str, collection: str, seed: int) ->
         elif queue == "doubt":
             labelled += list(left[np.argsort(-class_doubt(head.p[left]), kind="stable")[:batch]])
         else:
-            labelled += list(choose_questions(Z, left, class_doubt(head.p[left]), batch, random_state=len(rows)))
+            settled = labelled[first:][-RECENT:] if queue == "now" else []
+            doubt = class_doubt(head.p[left])
+            labelled += list(choose_questions(Z, left, doubt, batch, settled=settled, random_state=len(rows)))
 
 
 def main() -> None:
@@ -58,26 +64,34 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path("results/features"))
     parser.add_argument("--collection", choices=list(SETTINGS), default="scenes8")
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--queues", nargs="*", choices=QUEUES, default=QUEUES)
+    parser.add_argument("--portion", type=int, help="Labels at a time (default: 10, for corel5k 50).")
+    parser.add_argument("--labels", type=int, help="Labels at the end.")
     options = parser.parse_args()
     pictures = load_pictures(options.collection, options.data, "deep", cache=options.cache)
     keep = np.flatnonzero(~pictures.is_test)
     X, y = np.asarray(pictures.X["deep"], np.float32)[keep], np.asarray(pictures.y)[keep]
     Z = reduced(X)
+    batch = options.portion or (BATCH if options.collection == "scenes8" else 5 * BATCH)
+    last = options.labels or SETTINGS[options.collection][1]
     curves = {
-        queue: np.array([run(Z, y, queue, options.collection, seed) for seed in range(options.draws)])
-        for queue in QUEUES
+        queue: np.array(
+            [run(Z, y, queue, options.collection, seed, batch=batch, last=last) for seed in range(options.draws)]
+        )
+        for queue in options.queues
     }
-    sizes = curves["random"][0, :, 0].astype(int)
+    reference, *others = options.queues
+    sizes = curves[reference][0, :, 0].astype(int)
     means = {queue: 100 * values[:, :, 1].mean(axis=0) for queue, values in curves.items()}
-    print(f"| labels | {' | '.join(QUEUES)} |", f"|---|{'---|' * len(QUEUES)}", sep="\n")
+    print(f"| labels | {' | '.join(options.queues)} |", f"|---|{'---|' * len(options.queues)}", sep="\n")
     for place in np.unique(np.linspace(0, len(sizes) - 1, 11).astype(int)):
-        print(f"| {sizes[place]} | {' | '.join(f'{means[queue][place]:.1f}' for queue in QUEUES)} |")
+        print(f"| {sizes[place]} | {' | '.join(f'{means[queue][place]:.1f}' for queue in options.queues)} |")
     for place in (len(sizes) // 4, len(sizes) // 2, len(sizes) - 1):
-        wanted = means["random"][place]
-        for queue in QUEUES[1:]:
+        wanted = means[reference][place]
+        for queue in others:
             reached = np.flatnonzero(means[queue] >= wanted)
             share = f"{100 * sizes[reached[0]] / sizes[place]:.0f} %" if len(reached) else "more than all"
-            print(f"{queue}: for the {wanted:.1f} % of {sizes[place]} random labels, {share} of them")
+            print(f"{queue}: for the {wanted:.1f} % of {sizes[place]} {reference} labels, {share} of them")
 
 
 if __name__ == "__main__":

@@ -144,6 +144,20 @@ def test_denied_suggestions_raise_the_threshold(learned):
     np.testing.assert_allclose(nothing.thresholds(0.8), learned.thresholds(0.8), atol=0.01)
 
 
+def test_tags_known_of_pictures_that_nobody_described_raise_their_probability(learned):
+    _, train = collection(2000, seed=3)
+    scores, tags = collection(1500, seed=4)
+    more, _ = collection(400, seed=8)
+    given = np.zeros(more.shape, int)
+    given[:, 0] = 1
+    taught = TagProbabilities().fit(
+        scores, tags, tag_counts=train.sum(axis=0), n_tagged=2000, denials=Denials(more, np.zeros_like(given), given)
+    )
+    plain, now = (each.probabilities(more) for each in (learned, taught))
+    assert now[:, 0].mean() > plain[:, 0].mean() + 0.2
+    np.testing.assert_allclose(now[:, 1:], plain[:, 1:], atol=0.01)
+
+
 def test_perfectly_separated_tags_stay_finite():
     x = np.array([[-9.0], [-9.0], [9.0], [9.0]])
     own = fit_own(x, x > 0)
