@@ -15,7 +15,6 @@ from visterm.collection.text_view import TextView, text_view
 from visterm.compute.onnx_file import INT64, model, node, tensor, tensor_info
 from visterm.errors import InputError, MissingExtraError, UsageError
 from visterm.language import text_encoder
-from visterm.language.pair_texts import usual_texts
 from visterm.pairs import pair_named
 from visterm.upkeep import encoders
 from visterm.vision import recipe, recipe_names
@@ -51,7 +50,6 @@ def test_a_folder_is_installed_and_computes_what_it_should(tiny, export, picture
         "text_model.onnx",
         "tokenizer.json",
         "tokenizer_config.json",
-        "usual_texts.safetensors",
         "vision_model.onnx",
     ]
     check_computes_the_same(tiny, "tiny-clip", pictures)
@@ -66,6 +64,7 @@ def other_ways(tiny):
     return {
         "beside": beside,
         "both": settings | {"model.onnx": tiny.both()},
+        "two halves and both": files | {"onnx/model.onnx": b"not needed"},
         "half a pair and both": settings | {"onnx/model.onnx": tiny.both(), "onnx/text_model.onnx": b"no model"},
         "another precision": settings
         | {
@@ -77,7 +76,7 @@ def other_ways(tiny):
     }
 
 
-@pytest.mark.parametrize("way", ["beside", "both", "half a pair and both", "another precision"])
+@pytest.mark.parametrize("way", ["beside", "both", "two halves and both", "half a pair and both", "another precision"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_it_may_be_written_in_several_ways(tiny, tmp_path, pictures, way, packed):
     files = other_ways(tiny)[way]
@@ -294,14 +293,6 @@ def test_a_recipe_travels_to_other_processes(export, pictures):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(made)).compute_batch(pictures), expected)
 
 
-def test_usual_texts_are_kept_with_a_pair(export):
-    encoders.install(export)
-    vectors = usual_texts("pair:tiny-clip")
-    assert vectors.shape[1] == N_DIMS
-    assert len(vectors) >= 5
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
-
-
 def test_without_the_extra_nothing_is_copied(export, encoders_folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'visterm\[pair\]'"):
@@ -315,3 +306,25 @@ def test_an_unfinished_copy_of_a_killed_process_is_removed(export, encoders_fold
     assert encoders.show().damaged == []
     encoders.install(export)
     assert not left.exists()
+
+
+def test_texts_for_siglip_are_in_small_letters(tiny, tmp_path):
+    files = tiny.files()
+    tokenizer = tiny.tokenizer() | {"normalizer": None}
+    files["tokenizer.json"] = json.dumps(tokenizer).encode()
+    encoders.install(write_folder(tmp_path / "clip", files))
+    files["config.json"] = json.dumps({"model_type": "siglip"}).encode()
+    encoders.install(write_folder(tmp_path / "siglip", files))
+    small, capital = ["two boats"], ["Two BOATS"]
+    assert not np.allclose(text_encoder("pair:clip").encode(capital), text_encoder("pair:clip").encode(small))
+    np.testing.assert_array_equal(
+        text_encoder("pair:siglip").encode(capital), text_encoder("pair:siglip").encode(small)
+    )
+
+
+def test_without_the_package_a_pair_says_what_to_install(export, monkeypatch):
+    encoders.install(export)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'visterm\[pair\]'"):
+        text_encoder("pair:tiny-clip").encode(["a boat"])
+    assert any("visterm[pair]" in problem for problem in encoders.check())

@@ -3,8 +3,6 @@
 This is learned at training time, from labelled pictures that the scoring model had not seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from numbers import Integral

@@ -25,24 +25,24 @@ USUAL = np.array(
     [
         [-4.7, 0.65, 0.0, 0.45, 0.0],
         [-0.9, 0.40, 0.0, 0.25, 0.7],
-        [-5.0, 0.85, 0.0, 0.45, 0.3],
+        [-5.1, 0.90, 0.0, 0.45, 0.45],
         [-6.8, 1.45, 0.0, 0.0, 0.03],
         [-6.7, 1.35, 0.0, 0.0, 0.0],
     ]
 )
 #: From which probability of the best picture on something is found, where nothing was measured.
-USUALLY_FOUND = np.array([0.5, 0.2, 0.2, 0.7, 0.7])
-#: And at least this if little but their look says so: held-out queries all ask for something that is there. Of 25
+USUALLY_FOUND = np.array([0.5, 0.2, 0.5, 0.7, 0.7])
+#: And at least this if only their look answers for a word: held-out queries all ask for something that is there. Of 25
 #: sentences about nothing in flickr1500, 8 had a picture of 0.5 or more after learning from it, and 3 of 0.7.
-_BY_LOOK = {Asked.UNKNOWN: 0.5, Asked.SENTENCE: 0.7, Asked.FOREIGN: 0.7}
+_BY_LOOK = {Asked.UNKNOWN: 0.5, Asked.MIXED: 0.5, Asked.SENTENCE: 0.7, Asked.FOREIGN: 0.7}
 #: The coefficients stay near the usual ones as if by Gaussian priors of these precisions. Few words of captions are
 #: names of classes that a network knows, so that a collection tells little of how far to trust it there.
 _PRIOR = np.array([1.0, 10.0, 1.0, 100.0, 30.0])
 #: A query that was drawn from what is said of a picture surely has this picture: among few pictures that makes it seem
 #: frequent, among many rare. It counts as much as if one of so many pictures was asked for, as where USUAL is from.
 _ONE_OF = 250
-#: Log-odds of words are clipped to this range, either way.
-_SUREST = 9.0
+#: Log-odds of words are clipped to these, either way. However sure the known words are, the others may not hold.
+_SUREST = {kind: 2.0 if kind == Asked.MIXED else 9.0 for kind in Asked}
 #: Texts help known words only if they lower the log loss of held-out queries by this share.
 _HELPS = 0.01
 #: Fewer queries of a kind tell too little of when nothing is found.
@@ -119,16 +119,21 @@ class TextRelevance(Estimator):
     def log_odds(self, kind: Asked, near: Floats, seen: Floats, words: Floats | None = None) -> Floats:
         """The log-odds that pictures match a text of this kind."""
         odds = self.by_look(kind, near, seen)
-        return odds if words is None else odds + self.trust(kind) * np.clip(words, -_SUREST, _SUREST)
+        return odds if words is None else odds + self.by_words(kind, words)
 
     def by_look(self, kind: Asked, near: Floats, seen: Floats) -> Floats:
         """The part of the log-odds that needs no word."""
         c = self.coefficients_[kind]
         return c[0] + c[1] * standardised(near) + c[2] * near + c[3] * seen
 
-    def trust(self, kind: Asked) -> float:
-        """How much the log-odds of known words count."""
-        return float(self.coefficients_[kind][4])
+    def by_words(self, kind: Asked, words: Floats) -> Floats:
+        """What the log-odds of known words add."""
+        return np.asarray(self.coefficients_[kind][4] * clipped(kind, words))
+
+
+def clipped(kind: Asked, log_odds: Floats) -> Floats:
+    """The log-odds of known words, as far as they count in a query of this kind."""
+    return np.clip(log_odds, -_SUREST[kind], _SUREST[kind])
 
 
 def standardised(near: Floats) -> Floats:
@@ -155,7 +160,7 @@ def _fit(queries: Sequence[TextQuery], usual: Floats) -> Floats:
 
 
 def _terms(query: TextQuery) -> Floats:
-    words = np.zeros(len(query.near)) if query.words is None else np.clip(query.words, -_SUREST, _SUREST)
+    words = np.zeros(len(query.near)) if query.words is None else clipped(query.kind, query.words)
     return np.stack([np.ones(len(query.near)), standardised(query.near), query.near, query.seen, words], axis=1)
 
 
@@ -167,7 +172,7 @@ def _gain(queries: Sequence[TextQuery]) -> float:
         for query in queries[1 - half :: 2]:
             if query.words is None:
                 continue
-            y, words = query.relevant, np.clip(query.words, -_SUREST, _SUREST)
+            y, words = query.relevant, clipped(query.kind, query.words)
             odds = _terms(query) @ learned
             with_text += float(query.weights @ (np.logaddexp(0, odds) - y * odds))
             alone += float(query.weights @ (np.logaddexp(0, words) - y * words))

@@ -19,6 +19,7 @@ VIEWS = {
     "#/review": ".queues a",
     "#/review/teach": ".option",
     "#/review/tag/sky": ".candidates li.here",
+    "#/review/six": ".six button",
     "#/review/groups": ".wall button",
 }
 

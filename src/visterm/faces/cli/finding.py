@@ -270,7 +270,7 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> No
         title = "these look most like it" if findings.guessed else "less likely"
         _print_group(f"{title}{_without(missing)}", group, why=why, style=_FAINT)
     unlearned = [word.word for word in findings.understood if word.how == "look"]
-    if len(unlearned) == 1:
+    if findings.guessed and len(unlearned) == 1:
         say(f"'visterm label PICTURE --tag {unlearned[0]}' for one that is right teaches the word", style=_FAINT)
 
 
