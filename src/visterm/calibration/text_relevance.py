@@ -45,7 +45,7 @@ _ONE_OF = 250
 _SUREST = {kind: 2.0 if kind == Asked.MIXED else 9.0 for kind in Asked}
 #: Texts help known words only if they lower the log loss of held-out queries by this share.
 _HELPS = 0.01
-#: Fewer queries of a kind tell too little of when nothing is found.
+#: Fewer queries of a kind tell too little: of 4,000 tagged pictures of Corel5K, 4 queries of unknown words.
 _ENOUGH = 20
 
 
@@ -100,10 +100,8 @@ class TextRelevance(Estimator):
         for kind in Asked:
             own = [query for query in queries if query.kind == kind]
             self.n_queries_[kind] = len(own)
-            if not own:
-                continue
-            self.coefficients_[kind] = _fit(own, USUAL[kind])
             if len(own) >= _ENOUGH:
+                self.coefficients_[kind] = _fit(own, USUAL[kind])
                 self._measure(kind, own)
         return self
 
