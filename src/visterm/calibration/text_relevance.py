@@ -25,14 +25,14 @@ USUAL = np.array(
     [
         [-4.7, 0.65, 0.0, 0.45, 0.0],
         [-0.9, 0.40, 0.0, 0.25, 0.7],
-        [-5.0, 0.85, 0.0, 0.45, 0.3],
+        [-5.1, 0.90, 0.0, 0.45, 0.45],
         [-6.8, 1.45, 0.0, 0.0, 0.03],
         [-6.7, 1.35, 0.0, 0.0, 0.0],
     ]
 )
 #: From which probability of the best picture on something is found, where nothing was measured.
 USUALLY_FOUND = np.array([0.5, 0.2, 0.5, 0.7, 0.7])
-#: And at least this if little but their look says so: held-out queries all ask for something that is there. Of 25
+#: And at least this if only their look answers for a word: held-out queries all ask for something that is there. Of 25
 #: sentences about nothing in flickr1500, 8 had a picture of 0.5 or more after learning from it, and 3 of 0.7.
 _BY_LOOK = {Asked.UNKNOWN: 0.5, Asked.MIXED: 0.5, Asked.SENTENCE: 0.7, Asked.FOREIGN: 0.7}
 #: The coefficients stay near the usual ones as if by Gaussian priors of these precisions. Few words of captions are
@@ -45,7 +45,7 @@ _ONE_OF = 250
 _SUREST = {kind: 2.0 if kind == Asked.MIXED else 9.0 for kind in Asked}
 #: Texts help known words only if they lower the log loss of held-out queries by this share.
 _HELPS = 0.01
-#: Fewer queries of a kind tell too little of when nothing is found.
+#: Fewer queries of a kind tell too little: of 4,000 tagged pictures of Corel5K, 4 queries of unknown words.
 _ENOUGH = 20
 
 
@@ -100,10 +100,8 @@ class TextRelevance(Estimator):
         for kind in Asked:
             own = [query for query in queries if query.kind == kind]
             self.n_queries_[kind] = len(own)
-            if not own:
-                continue
-            self.coefficients_[kind] = _fit(own, USUAL[kind])
             if len(own) >= _ENOUGH:
+                self.coefficients_[kind] = _fit(own, USUAL[kind])
                 self._measure(kind, own)
         return self
 

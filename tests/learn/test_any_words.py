@@ -1,0 +1,87 @@
+"""Search by any words: the queries that it is measured on, and a search that asks nobody."""
+
+import socket
+
+import numpy as np
+import pytest
+
+from visterm.calibration import Asked
+from visterm.learn import any_words
+from visterm.learn.any_words import _asked, _Pictures
+from visterm.postcards import make_postcards
+from visterm.workspace import Workspace
+
+TEXTS = [["A brown dog runs on the beach.", "A dog at the sea"], ["dog, boat, sun"], ["A boat on a quiet lake"], []]
+WORDS = [{"brown", "dog", "run", "beach", "sea"}, {"dog", "boat", "sun"}, {"boat", "quiet", "lake"}, set()]
+
+
+@pytest.fixture
+def drawn():
+    pictures = _Pictures(np.arange(4), TEXTS, [frozenset(own) for own in WORDS])
+    known = {word: np.zeros(4) for word in ("dog", "boat", "sun")}
+    return list(_asked(pictures, np.arange(4), known, "en"))
+
+
+def test_queries_are_words_of_one_picture_by_what_is_known_of_them(drawn):
+    words = [each for each in drawn if each.kind in (Asked.KNOWN, Asked.MIXED, Asked.UNKNOWN)]
+    assert {each.kind for each in words} == {Asked.KNOWN, Asked.MIXED, Asked.UNKNOWN}
+    for each in words:
+        assert set(each.text.split()) == each.words <= WORDS[each.row]
+        n_known = len(each.words & {"dog", "boat", "sun"})
+        expected = Asked.KNOWN if n_known == len(each.words) else Asked.MIXED if n_known else Asked.UNKNOWN
+        assert each.kind == expected
+    assert max(len(each.words) for each in words) > 1
+
+
+def test_sentences_are_asked_with_known_words_and_without(drawn):
+    """Tags, which are no sentence, are not."""
+    asked = {kind: {each.text for each in drawn if each.kind == kind} for kind in (Asked.SENTENCE, Asked.FOREIGN)}
+    assert asked[Asked.SENTENCE] == asked[Asked.FOREIGN] <= {*TEXTS[0], *TEXTS[2]}
+    for each in drawn:
+        if each.kind == Asked.FOREIGN:
+            assert each.text in TEXTS[each.row]
+
+
+def test_no_query_is_asked_twice(drawn):
+    assert len({(each.kind, each.text) for each in drawn}) == len(drawn)
+
+
+def test_of_each_kind_there_are_at_most_so_many(monkeypatch):
+    monkeypatch.setattr(any_words, "_MAX_QUERIES", 2)
+    pictures = _Pictures(np.arange(4), TEXTS, [frozenset(own) for own in WORDS])
+    drawn = list(_asked(pictures, np.arange(4), {}, "en"))
+    assert [sum(each.kind == kind for each in drawn) for kind in Asked] == [2, 0, 0, 0, 2]
+
+
+def test_learning_and_searching_in_all_ways_asks_no_network(tmp_path, monkeypatch):
+    folder = tmp_path / "pictures"
+    make_postcards(folder, 24)
+    with Workspace.create(folder) as photos:
+
+        def refused(*_args, **_kwargs):
+            raise AssertionError("a connection was opened")
+
+        monkeypatch.setattr(socket.socket, "connect", refused)
+        monkeypatch.setattr(socket, "create_connection", refused)
+        monkeypatch.setattr(socket, "getaddrinfo", refused)
+        photos.add()
+        path = next(iter(photos.collection().frame.paths))
+        for query in _QUERIES:
+            found = photos.search(query.format(path=path))
+            assert found.hits or found.notes or not found.by_look
+        assert photos.search("a submarine beside an iceberg").by_look
+
+
+_QUERIES = (
+    "boat",
+    "boat sea",
+    "yacht",
+    "Boot am Strand",
+    "a small boat on the sea",
+    "boat -tree",
+    "boat OR house",
+    '"boat"',
+    "filename:1*",
+    "boat yacht",
+    "like:{path}",
+)
