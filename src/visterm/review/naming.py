@@ -19,7 +19,7 @@ _USUAL = 0.5
 #: The logarithm of what a network sees has an end.
 _LEAST_SEEN = 1e-3
 #: A word that fits a group less than this is not suggested; nor is one that fits fewer pictures.
-_LEAST_FIT, _LEAST_PICTURES = 4.0, 3
+_LEAST_FIT, _LEAST_PICTURES = 2.5, 3
 #: A picture of a group gets its word if the word fits it at least this share as well as the group.
 _AS_WELL = 0.8
 

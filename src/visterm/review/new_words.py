@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from visterm.calibration import Asked
 from visterm.catalogue.labels import clean_name
@@ -28,7 +27,7 @@ from visterm.learn.any_words import ready_any_words
 from visterm.review.head import group
 from visterm.review.heads import REVIEW
 from visterm.review.naming import Named, fits, named_groups
-from visterm.review.prior_head import corrected, next_questions
+from visterm.review.prior_head import corrected, next_questions, probabilities
 from visterm.review.word_documents import DeclinedWords, SuggestedWord, SuggestedWords, WordQuestions
 from visterm.storage import write_text_atomically
 from visterm.subspace import sample
@@ -48,8 +47,8 @@ _MOST_GROUPS = 120
 _MOST_GROUPED = 5000
 #: After this many answers a new word is a tag whose likely pictures are shown.
 ENOUGH = 20
-#: Likely pictures that are listed.
-_MOST_LIKELY = 500
+#: Pictures that are at least so likely are listed, and at most so many.
+_LIKELY, _MOST_LIKELY = 0.3, 500
 #: Without anything that knows the word, this is the log-odds that a picture shows it.
 _RARE = -3.0
 
@@ -141,7 +140,7 @@ class NewWords:
         fit = np.full((len(words), len(places)), -np.inf)
         at = np.searchsorted(texts.rows, places[rows])  # both are in order
         fit[:, rows] = fits(texts.near(words), texts.share_seen(list(kinds.values())))[:, at]
-        return _Named(words, named_groups(fit, _groups(basis.Z, rows)), places, len(rows))
+        return _Named(words, named_groups(fit, look_alikes(basis.Z, rows)), places, len(rows))
 
     def _taken(self, view: View) -> set[str]:
         """The words that are not suggested: those in use, and those that a person dropped or declined."""
@@ -160,19 +159,20 @@ class NewWords:
         places, Z = self._reviewer.looked_at(view)
         answers = _answers(view, name)[places]
         answered = np.flatnonzero(answers)
-        log_odds = corrected(Z, self._prior(view, name)[places], answered, answers[answered] > 0)
-        p = expit(log_odds)
+        yes = answers[answered] > 0
+        found = corrected(Z, self._prior(view, name)[places], answered, yes)
+        p = probabilities(found, yes)
         ids = view.ids[places]
         open_ = (answers == 0) & ~np.isin(ids, list(without))
         asked_before = np.flatnonzero((answers != 0) | np.isin(ids, list(without)))
-        chosen = next_questions(Z, log_odds, open_, asked_before, limit)
+        chosen = next_questions(Z, found.log_odds, open_, asked_before, limit)
         known = {row.id: row for row in rows_of(self._holdings, ids[chosen].tolist(), view)}
         questions = [
             replace(known[number], asked=LikelyName(name, round(float(p[row]), 4), "tag", REVIEW))
             for row, number in zip(chosen, ids[chosen].tolist(), strict=True)
             if number in known
         ]
-        likely = np.flatnonzero((answers == 0) & (p >= 0.5)) if len(answered) >= ENOUGH else np.empty(0, np.intp)
+        likely = np.flatnonzero((answers == 0) & (p >= _LIKELY)) if len(answered) >= ENOUGH else np.empty(0, np.intp)
         likely = likely[np.argsort(-p[likely], kind="stable")][:_MOST_LIKELY]
         return WordQuestions(
             word=name,
@@ -218,7 +218,7 @@ def _answers(view: View, tag: str) -> NDArray[np.int8]:
     return answers
 
 
-def _groups(Z: NDArray[np.float32], rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def look_alikes(Z: NDArray[np.float32], rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Groups of look-alikes: of many pictures, a sample is grouped, and every picture joins the nearest centre."""
     some = rows if len(rows) <= _MOST_GROUPED else rows[sample(len(rows), _MOST_GROUPED)]
     n_groups = int(np.clip(2 * round((len(some) / 3) ** 0.5), 2, _MOST_GROUPS))

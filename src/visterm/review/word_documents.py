@@ -12,7 +12,7 @@ from visterm.documents.document import Document
 class SuggestedWord:
     """A word for pictures that look alike; those that it fits best come first.
 
-    ``fit`` says how well it fits: words below 4 are not suggested.
+    ``fit`` says how well it fits: words below 2.5 are not suggested.
     """
 
     word: str
@@ -43,7 +43,8 @@ class WordQuestions(Document):
     """Pictures to decide about: do they show ``word``? The most useful first; ``asked`` has the probability.
 
     ``yes`` and ``no`` count the answers that people gave so far; after ``enough`` of them, ``likely`` are the other
-    pictures that probably show it (before, it is empty). ``left`` counts the pictures without an answer.
+    pictures that show it with a probability of at least 0.3 (before, it is empty). ``left`` counts the pictures without
+    an answer.
     """
 
     word: str

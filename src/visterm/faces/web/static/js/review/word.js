@@ -20,7 +20,7 @@ export class NewWord {
     this.more = false; // after twenty answers, a person wants to judge more
     this.title = h("h1");
     this.help = h("p", { class: "soft" });
-    this.wall = h("ul", { class: "wall", "data-size": "few" });
+    this.wall = h("ul", { class: "wall new-word-wall" });
     this.bar = h("div", { class: "actions" });
     this.element = frame(host, `A new word: ${word}`, h("div", { class: "many" }, h("div", {}, this.title, this.help), this.wall, this.bar), () => this.#left());
   }
@@ -54,6 +54,7 @@ export class NewWord {
     const { yes, no, enough, questions } = this.found;
     this.element.update();
     this.summary = yes + no >= enough && !this.more;
+    this.wall.dataset.size = this.summary ? "some" : "five";
     if (this.summary || !questions.length) this.#finished();
     else this.#ask(questions);
   }
@@ -87,6 +88,7 @@ export class NewWord {
     if (this.summary) {
       fill(this.bar,
         n ? h("button", { type: "button", class: "main", onclick: () => this.give() }, `Give ${n === 1 ? "it" : `these ${n}`} the tag`) : null,
+        n < this.pictures.length ? h("button", { type: "button", onclick: () => this.all() }, "Mark all") : null,
         h("button", { type: "button", class: n ? "" : "main", onclick: () => this.goOn() }, `Judge ${ASKED} more`),
         h("button", { type: "button", onclick: () => this.host.learn() }, "Learn from my labels"));
       return;
@@ -102,12 +104,12 @@ export class NewWord {
     const { word, yes, no, likely } = this.found;
     this.summary = true;
     this.pictures = likely.ids.map((id, i) => ({ id, key: likely.keys[i], colours: likely.colours[i] }));
-    this.marked = new Set(this.pictures.map((one) => one.id));
+    this.marked = new Set();
     const known = yes ? `${word} is a tag now` : `No picture shows ${word} so far`;
     fill(this.title, `${known}: ${yes} yes, ${no} no.`);
-    fill(this.help, this.pictures.length ? `${counted(this.pictures.length, "picture")} more probably ${this.pictures.length === 1 ? "shows" : "show"} it. Take out those that do not.`
-      : "No other picture probably shows it.");
-    this.wall.setAttribute("aria-label", `Pictures that probably show ${word}`);
+    fill(this.help, this.pictures.length ? `${counted(this.pictures.length, "picture")} more may show it. Mark those that do. Nothing is said of the others.`
+      : "No other picture is likely to show it.");
+    this.wall.setAttribute("aria-label", `Pictures that may show ${word}`);
     fill(this.wall, this.pictures.map((one, i) => h("li", {}, this.#button(one, i))));
     this.#mark();
   }
@@ -116,6 +118,12 @@ export class NewWord {
     const one = this.pictures?.[number - 1];
     if (!one) return;
     if (!this.marked.delete(one.id)) this.marked.add(one.id);
+    this.#mark();
+  }
+
+  all() {
+    if (!this.pictures) return;
+    this.marked = new Set(this.pictures.map((one) => one.id));
     this.#mark();
   }
 
@@ -182,6 +190,6 @@ export class NewWord {
   }
 
   keys = {
-    accept: (n) => this.toggle(n), enter: () => this.answer(), s: () => this.skip(), undo: () => this.host.undo(),
+    accept: (n) => this.toggle(n), a: () => this.all(), enter: () => this.answer(), s: () => this.skip(), undo: () => this.host.undo(),
   };
 }
