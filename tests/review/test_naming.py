@@ -24,6 +24,15 @@ def test_nearness_decides_between_words_that_no_network_sees():
     assert np.allclose(fit.mean(axis=1), 0)
 
 
+def test_nearness_alone_can_suggest_a_word():
+    near = np.r_[np.full(5, 2.0), np.zeros(20)][None] + np.linspace(0, 0.01, 25)
+    nothing = np.zeros((1, 25))
+    groups = [np.arange(5), np.arange(5, 25)]
+    (found,) = named_groups(fits(near, nothing), groups)
+    assert set(found.rows.tolist()) == set(range(5))
+    assert named_groups(fits(near, nothing + 1e-9), groups) == []  # a network looked, and saw nothing of it
+
+
 def test_a_word_that_is_usual_in_a_collection_counts_less_there():
     seen = np.array([[0.9, 0.9, 0.9, 0.9], [0.9, 0.0, 0.0, 0.0]])
     fit = fits(np.zeros((2, 4)), seen)

@@ -12,8 +12,8 @@ from visterm.calibration import standardised
 
 Floats = NDArray[np.floating[Any]]
 
-#: How much nearness to a word counts, in deviations, beside what a network sees.
-_NEAR = 0.5
+#: How much nearness to a word counts, in deviations, beside what a network sees; and where no network names anything.
+_NEAR, _NEAR_ALONE = 0.5, 2.0
 #: The share of what a network sees in all pictures that is subtracted: a dog among dogs is still a dog, but less news.
 _USUAL = 0.5
 #: The logarithm of what a network sees has an end.
@@ -40,7 +40,8 @@ def fits(near: Floats, seen: Floats) -> Floats:
     """
     own = np.log1p(seen / _LEAST_SEEN)
     by_text = np.stack([standardised(row) for row in near]) if len(near) else near
-    return np.asarray(_NEAR * by_text + own - _USUAL * own.mean(axis=1, keepdims=True))
+    counts = _NEAR if seen.any() else _NEAR_ALONE
+    return np.asarray(counts * by_text + own - _USUAL * own.mean(axis=1, keepdims=True))
 
 
 def named_groups(fit: Floats, groups: Sequence[NDArray[np.intp]]) -> list[Named]:

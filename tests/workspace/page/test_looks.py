@@ -20,6 +20,8 @@ VIEWS = {
     "#/review/teach": ".option",
     "#/review/tag/sky": ".candidates li.here",
     "#/review/groups": ".wall button",
+    "#/review/words": ".word-row .thumbs img",
+    "#/review/word/yacht": ".new-word-wall kbd",
 }
 
 

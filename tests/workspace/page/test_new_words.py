@@ -10,23 +10,10 @@ from visterm.catalogue.acts import Act
 from visterm.workspace import Workspace
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory, postcards):
-    """The postcards without any label, looked at; read only."""
-    folder = tmp_path_factory.mktemp("bare") / "photos"
-    folder.mkdir()
-    for file in (postcards / "pictures").glob("*.jpg"):
-        (folder / file.name).symlink_to(file)
-    with Workspace.create(folder) as photos:
-        photos.add()
-        photos.features(for_models=True)
-    return folder
-
-
 @pytest.fixture
 def unlabelled(bare, tmp_path):
     """A copy that a test may change."""
-    return shutil.copytree(bare, tmp_path / "photos", symlinks=True)
+    return shutil.copytree(bare, tmp_path / "photos")
 
 
 def tagged(folder, name):

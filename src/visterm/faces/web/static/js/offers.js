@@ -14,7 +14,7 @@ export function offers(state, list) {
       h("a", { class: "button main", href: to("words") }, "Suggested words"),
       h("a", { class: "button", href: to("groups") }, "Name look-alikes")];
   }
-  const unsure = (list.understood?.understood || []).filter((word) => word.how === "look").map((word) => word.word);
+  const unsure = list.understood?.teachable || [];
   return unsure.length && !list.nLikely
     ? unsure.map((word) => h("a", { class: "button", href: to("word", word) }, `Teach “${word}”: judge 20 pictures`)) : [];
 }
