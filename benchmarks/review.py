@@ -42,7 +42,7 @@ def main() -> None:
 
         def answer() -> None:
             for path, question in zip(paths, questions, strict=True):
-                photos.label(path, class_name=question.options[0].name)
+                photos.label(path, class_name=next(one.name for one in question.labels if one.kind == "class"))
 
         timed(f"{N_LABELS} answers written", answer)
         timed("the heads know them", photos.reviewer.wait)

@@ -59,7 +59,7 @@ def main() -> None:
         print(f"{'':31} {'requests':>9} {'p50':>9} {'p95':>9} {'longest':>9}  failed")
         measure("while models look", address, process.pid, arguments.clients, arguments.seconds)
         wait_for_jobs(folder)
-        measure_labels(address, (folder / ".visterm" / "token").read_text())
+        measure_labels(address, process.pid, (folder / ".visterm" / "token").read_text())
         measure("alone", address, process.pid, arguments.clients, arguments.seconds)
         with training(folder) as finished:
             measure("while a job trains", address, process.pid, arguments.clients, arguments.seconds)
@@ -120,8 +120,9 @@ def training(folder: Path) -> Iterator[list[int]]:
         thread.join()
 
 
-def measure_labels(address: str, token: str, n: int = 200) -> None:
-    """How long a client waits until its label is kept."""
+def measure_labels(address: str, server: int, token: str, n: int = 200) -> None:
+    """How long a client waits until its label is kept, and what that costs the server's process."""
+    used = processor_seconds(server)
     connection, waited = http.client.HTTPConnection(address, timeout=600), []
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
     for number in range(n):
@@ -135,6 +136,7 @@ def measure_labels(address: str, token: str, n: int = 200) -> None:
             raise RuntimeError(f"a label was answered with {answer.status}")
     p10, p50, p95 = np.quantile(waited, [0.1, 0.5, 0.95])
     print(f"a label: a tenth within {p10:.1f} ms, half within {p50:.1f} ms, 95 % within {p95:.1f} ms")
+    print(f"         {1000 * (processor_seconds(server) - used) / n:.1f} ms of processor time each")
 
 
 def wait_for_jobs(folder: Path) -> None:

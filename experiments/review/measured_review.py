@@ -1,7 +1,7 @@
 """Simulated review with measuring questions: does the shown figure cover the truth, and what does it cost?
 
-Each run begins with some labels, asks questions as Teach does, and answers all by the truth. One question in five is a
-measuring question until the measuring sample has 60 pictures, then one in ten. After every ten answers the head learns
+Each run begins with some labels, asks questions as Teach does, and answers all by the truth. Of the first 150 questions
+15 are measuring questions, more of them later; then one in ten is. After every ten answers the head learns
 again; its leave-one-out answers on the measuring sample are the shown figure. The truth is the share of right answers
 over all pictures: without its own label for a picture that has one. What was shown before this change, the
 leave-one-out answers on all labelled pictures, is compared.
@@ -11,8 +11,9 @@ Starts: "few" labels at random; a "third" at random; a "biased" third: whole cla
 all pictures for a head that knows all labels, which is 0 on average; "±" is its standard error over runs. As
 in the program, the queue chooses as if it knew no measuring answers; with --seeing it knows them.
 
-"labels" is the number of labels at which the mean accuracy over all pictures first reaches that which the queue without
-measuring questions has after 150 answers, divided by its own.
+"labels" is the number of labels at which the mean accuracy over all pictures first reaches that which the queue before
+has after 50 and after 150 answers, divided by its own. That queue had no measuring questions and did not care which
+pictures were answered last.
 
 Run: python experiments/review/measured_review.py --features FOLDER [--collection scenes8] [--runs 20]
 FOLDER has scenes_deep.npz, corel_deep.npz, postcards_deep.npz, flickr_deep.npz: the array "deep" and the "files".
@@ -34,6 +35,8 @@ from visterm.review.head import choose_questions, class_doubt, fit_classes, fit_
 from visterm.subspace import reduced
 
 BATCH, ANSWERS = 10, 300
+#: So many answers count as asked just now.
+RECENT = 24
 #: Of larger collections, so many pictures are drawn.
 MOST = 1500
 STARTS = ("few", "third", "biased")
@@ -136,7 +139,7 @@ def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool, blind: 
     )
     answered, asked = np.zeros(task.n, bool), np.zeros(task.n, bool)
     answered[first] = True
-    points = []
+    points, taught = [], list[int]()
     ease = task.ease
     for answers in range(0, min(ANSWERS, task.n - len(first) - BATCH) + 1, BATCH):
         right, doubt = task.learn(np.flatnonzero(answered))
@@ -150,18 +153,27 @@ def run(task: Classes | Tags, start: str, seed: int, *, measuring: bool, blind: 
         luck = float(ease[drawn].mean() - ease.mean()) if len(drawn) else 0.0
         points.append(Point(answers, right[answered].mean(), shown, low, high, right.mean(), luck, len(drawn)))
         open_ = np.flatnonzero(~answered)
-        waiting = iter(choose_questions(task.Z, open_, doubt[open_], BATCH, random_state=answers).tolist())
+        settled = taught[-RECENT:] if measuring else []
+        chosen = choose_questions(task.Z, open_, doubt[open_], BATCH, settled=settled, random_state=answers)
+        waiting = iter(chosen.tolist())
         for _ in range(BATCH):
             drawn = answered_start(order, answered)
-            if measuring and is_measuring_next(int(asked.sum()), answers + _, len(drawn)):
+            if measuring and is_measuring_next(int(asked.sum()), answers + _):
                 row = int(order[len(drawn)])
                 asked[row] = True
             else:
                 row = next((each for each in waiting if not answered[each]), None)
                 if row is None:
                     row = int(np.flatnonzero(~answered)[0])
+                taught.append(row)
             answered[row] = True
     return points
+
+
+def labels_needed(now: np.ndarray, then: np.ndarray, at: int) -> str:
+    """The answers after which accuracy is that of ``then`` after ``at`` portions, in per cent of these."""
+    reached = np.interp(then[at], np.maximum.accumulate(now), np.arange(len(now)))
+    return f"{100 * reached / at:.0f}" if now.max() >= then[at] else "not reached"
 
 
 def table(name: str, task: Classes | Tags, start: str, runs: int, *, blind: bool) -> str:
@@ -178,8 +190,7 @@ def table(name: str, task: Classes | Tags, start: str, runs: int, *, blind: bool
     width = 100 * np.mean([point.high - point.low for point in last])
     now, then = (100 * np.mean([[point.truth for point in one] for one in each], axis=0) for each in (ours, plain))
     half = min(15, len(then) - 1)
-    reached = np.interp(then[half], np.maximum.accumulate(now), np.arange(len(now)))
-    needs = f"{100 * reached / half:.0f}" if now.max() >= then[half] else "more than all"
+    needs = " / ".join(labels_needed(now, then, at) for at in (5, half))
     n = np.mean([point.pictures for point in last])
     figures = f"{covered:.0f} | {at_end:.0f} | {error:+.1f} ± {noise:.1f} | {before:+.1f} | {n:.0f} | {width:.0f}"
     accuracy = " | ".join(f"{now[at]:.1f} ({then[at]:.1f})" for at in (half, -1))

@@ -58,7 +58,7 @@ FIXES = {
     "swinging": "swing", "crosses": "cross", "poles": "pole", "wrestling": "wrestle", "shorts": "shorts",
     "sunglasses": "sunglasses", "goggles": "goggle", "graffiti": "graffiti", "overalls": "overalls",
     "tights": "tights", "binoculars": "binoculars", "writing": "write", "drawing": "draw", "railing": "railing",
-    "shot": "shoot",
+    "shot": "shoot", "bare": "bare",
 }  # fmt: skip
 
 

@@ -4,8 +4,6 @@ The command line, the workspace, experiments and tests find methods only here. E
 ``methods.py``, beside their classes. A class is imported when it is first used, so listing methods costs nothing.
 """
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 
 from visterm.contracts.method import Method as Method

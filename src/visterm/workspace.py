@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from visterm import catalogue, collection, exchange, find, labels, learn, review, upkeep
+from visterm.catalogue.acts import AnsweredQueue
 from visterm.collection.holdings import Holdings
 from visterm.collection.opened import Pictures
-
-if TYPE_CHECKING:
-    from visterm.catalogue.acts import AnsweredQueue
 
 
 class Workspace(Holdings):

@@ -65,7 +65,7 @@ def _labels(format: str, *, folder: bool = False) -> Callable[[Path], None]:
         reading, _, records = open_labels(file.parent if folder else file, format)
         for record in records:
             "\n".join([record.path, *record.tags, record.caption or "", record.class_name or ""]).encode()
-        assert all("\n" not in str(line) for line in reading.skipped), "a reason is one line"
+        assert all("\n" not in str(line) for line in reading.skips), "a reason is one line"
 
     return read
 

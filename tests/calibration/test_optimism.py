@@ -78,11 +78,8 @@ def test_thresholds_are_corrected_as_the_probabilities_are():
     assert (suggested[0] != suggested[1]).mean() < 1e-4
 
 
-def test_only_what_is_written_counts():
-    shared, present = np.zeros((4, 3)), np.zeros((4, 3), bool)
-    counts = optimism.count(shared, present, np.full((4, 3), 0.25))
-    assert counts.sum(axis=1) == pytest.approx([3.0, 0.0])
-    scores, tags, *_ = judged()
-    half = Relevance().fit(scores, tags, **FACTS, written=Written.by_picture(np.full(len(scores), 0.5), 600))
-    whole = Relevance().fit(scores, tags, **FACTS)
-    assert half.probabilities(scores).mean() > 1.5 * whole.probabilities(scores).mean()
+def test_where_a_part_of_the_tags_is_written_nothing_is_corrected():
+    scores, tags, others, _ = judged()
+    half = Written.by_picture(np.full(len(scores), 0.5), 600)
+    relevance, plain = (kind().fit(scores, tags, **FACTS, written=half) for kind in (Relevance, TagProbabilities))
+    assert (relevance.probabilities(others) == plain.probabilities(others)).all()

@@ -77,9 +77,9 @@ def test_a_source_of_some_tags_describes_nothing_and_stays_so_until_told(catalog
     assert (described(catalogue)[:2], acts(catalogue)) == ([None, None], {"sea": "said"})
     assert loose(catalogue) == ["sea", "sky"]
     version = catalogue.version()
-    assert read(catalogue, *rows).n_new == 0
+    assert read(catalogue, *rows).new == 0
     assert catalogue.version() == version
-    assert read(catalogue, *rows, tags_are="complete").n_new == 0
+    assert read(catalogue, *rows, tags_are="complete").new == 0
     assert (described(catalogue)[:2], acts(catalogue)) == ([IMPORT, IMPORT], {"sea": "described"})
     read(catalogue, *rows)
     assert described(catalogue)[:2] == [IMPORT, IMPORT]

@@ -46,7 +46,7 @@ def fill(catalogue: Catalogue, *names: str) -> list[int]:
 def apply(catalogue: Catalogue, *records: Record, source: str = IMPORT, base: Path | None = None) -> list[str]:
     reading = Reading("labels", "test")
     catalogue.apply(records, base=base or catalogue.root, source=source, reading=reading)
-    return [str(skipped) for skipped in reading.skipped]
+    return [str(skipped) for skipped in reading.skips]
 
 
 def tags_of(catalogue: Catalogue, name: str, state: str = "accepted") -> list[str]:

@@ -165,6 +165,17 @@ def test_what_is_wrong_is_named(original, tmp_path, statement, reason):
     assert reason in found
 
 
+def test_a_change_that_fails_since_the_catalogue_is_damaged_says_so(original, tmp_path):
+    """In a catalogue that is whole, test_vocabulary.py has the same error."""
+    shutil.copytree(original, tmp_path / "photos")
+    file = tmp_path / "photos" / ".visterm" / "catalogue.sqlite"
+    changed(file, "PRAGMA ignore_check_constraints = ON", "UPDATE picture SET sha256 = printf('%064d', id) || 'x'")
+    with Catalogue(file, root=tmp_path / "photos") as catalogue:
+        refused = pytest.raises(InputError, match=r"the catalogue is damaged .* visterm restore takes")
+        with refused, catalogue.transaction():
+            catalogue._connection.execute("INSERT INTO term (kind, name) VALUES ('tag', 'x'), ('tag', 'x')")
+
+
 def test_a_planted_trigger_does_not_run_in_a_migration(tmp_path):
     file = tmp_path / "c.sqlite"
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:

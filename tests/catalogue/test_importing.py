@@ -111,7 +111,7 @@ def test_metadata_of_single_files_say_nothing_of_others(catalogue):
     reading = Reading(str(catalogue.root), "xmp", about=("a.jpg",))
     catalogue.apply([Record("a.jpg", tags=("sea",))], base=catalogue.root, reading=reading)
     assert (tags(catalogue), tags(catalogue, "b.jpg")) == (["sea"], ["sky"])
-    assert (reading.n_new, reading.n_withdrawn) == (0, 1)
+    assert (reading.new, reading.withdrawn) == (0, 1)
 
 
 def test_a_single_file_that_lost_all_its_metadata_is_named_all_the_same(catalogue):
@@ -119,10 +119,10 @@ def test_a_single_file_that_lost_all_its_metadata_is_named_all_the_same(catalogu
     broken = Reading(str(catalogue.root), "xmp", about=("a.jpg",))
     broken.skip("a.jpg", "its XMP cannot be read")
     catalogue.apply([], base=catalogue.root, reading=broken)
-    assert (tags(catalogue), broken.n_withdrawn) == (["sea", "sky"], 0), "who cannot be read has not said anything"
+    assert (tags(catalogue), broken.withdrawn) == (["sea", "sky"], 0), "who cannot be read has not said anything"
     reading = Reading(str(catalogue.root), "xmp", about=("a.jpg", "not-added.jpg"))
     catalogue.apply([], base=catalogue.root, reading=reading)
-    assert (tags(catalogue), tags(catalogue, "b.jpg"), reading.n_withdrawn) == ([], ["sky"], 2)
+    assert (tags(catalogue), tags(catalogue, "b.jpg"), reading.withdrawn) == ([], ["sky"], 2)
 
 
 def test_statements_that_were_known_are_not_new(catalogue):
@@ -132,7 +132,7 @@ def test_statements_that_were_known_are_not_new(catalogue):
     for record in (row, row, replace(row, caption="A quay."), replace(row, split="test")):
         reading = Reading("labels.csv", "table")
         catalogue.apply([record], base=catalogue.root, reading=reading)
-        counts.append(reading.n_new)
+        counts.append(reading.new)
     assert counts == [5, 0, 1, 2]
 
 

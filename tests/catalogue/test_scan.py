@@ -680,7 +680,7 @@ class TestRemoved:
         reading = Reading("labels", "test")
         records = [Record("a.jpg", tags=("sea",)), Record("b.jpg", tags=("sky",)), Record("c.jpg", tags=("sun",))]
         catalogue.apply(records, base=folder, reading=reading)
-        assert [str(item) for item in reading.skipped] == ["c.jpg: no such picture in the catalogue"]
+        assert [str(item) for item in reading.skips] == ["c.jpg: no such picture in the catalogue"]
         assert tags_of(catalogue, "b.jpg") == ["sky"]
 
     def test_removing_keeps_the_labels_of_a_picture_whose_file_was_replaced(
@@ -708,7 +708,7 @@ class TestFormerPaths:
         add_folder(catalogue, [folder])
         reading = Reading("labels.csv", "table")
         catalogue.apply([Record(path, tags=tags)], base=folder, reading=reading)
-        return [str(item) for item in reading.skipped]
+        return [str(item) for item in reading.skips]
 
     def test_a_moved_picture_keeps_what_a_label_file_says(self, catalogue: Catalogue, folder: Path) -> None:
         file = make(folder / "a.jpg", 1)

@@ -1,16 +1,14 @@
 """Tags by the difference between the mean picture with a tag and the mean picture without it."""
 
-from __future__ import annotations
-
-from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import AnnotatorMixin, Estimator, Features, Scores, check_features, check_tags, rows_with_tags
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_features, check_tags, rows_with_tags
+from visterm.contracts.estimator import NOT_NEGATIVE, Estimator, declared
 
 
+@declared
 class MeanDifference(AnnotatorMixin, Estimator):
     """Scores a tag by ``<m+ - m-, x>``, where ``m+`` and ``m-`` are the mean pictures with and without it.
 
@@ -20,11 +18,8 @@ class MeanDifference(AnnotatorMixin, Estimator):
     array([[ 1., -1.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"shrinkage": [Interval(Real, 0, None, closed="left")]}
+    shrinkage: Annotated[float, NOT_NEGATIVE] = 1.0
     _fitted_constraints: ClassVar[dict[str, str]] = {"mean_": "n_features", "directions_": "n_features n_tags"}
-
-    def __init__(self, shrinkage: float = 1.0) -> None:
-        self.shrinkage = shrinkage
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn from the tagged pictures."""

@@ -199,7 +199,7 @@ def test_four_thousand_tags_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(jpeg_bytes(*extended(tags)))
     records, reading = read_folder(tmp_path)
     assert records["a.jpg"].tags == ("first", *tags)
-    assert reading.skipped == []
+    assert reading.skips == []
 
 
 @pytest.mark.parametrize("lose", [0, 1])
@@ -207,9 +207,7 @@ def test_a_continuation_with_a_hole_is_reported(tmp_path: Path, lose: int) -> No
     (tmp_path / "a.jpg").write_bytes(jpeg_bytes(*extended([f"tag number {n}" for n in range(4000)], lose=lose)))
     records, reading = read_folder(tmp_path)
     assert records["a.jpg"].tags == ("first",)
-    assert [str(line) for line in reading.skipped] == [
-        "a.jpg: its XMP continues in segments that are missing or damaged"
-    ]
+    assert [str(line) for line in reading.skips] == ["a.jpg: its XMP continues in segments that are missing or damaged"]
 
 
 # Character sets
@@ -255,7 +253,7 @@ def test_text_that_needs_no_guess_is_not_reported(tmp_path: Path) -> None:
         (tmp_path / f"{name}.jpg").write_bytes(jpeg_bytes(iptc_segment(block)))
     records, reading = read_folder(tmp_path)
     assert [record.tags[0] for record in records.values()] == ["sea", "Москва", "Łódź", "Łódź"]
-    assert reading.skipped == reading.notes == []
+    assert reading.skips == reading.notes == []
 
 
 def test_an_undeclared_description_is_guessed_too(tmp_path: Path) -> None:
@@ -264,7 +262,7 @@ def test_an_undeclared_description_is_guessed_too(tmp_path: Path) -> None:
     records, reading = read_folder(tmp_path)
     assert records["a.jpg"].caption == "Вид на Москву"
     assert "EXIF text names no character set and was read as Cyrillic" in str(reading.notes[0])
-    assert reading.skipped == [], "nothing was left out"
+    assert reading.skips == [], "nothing was left out"
 
 
 def test_bytes_that_no_set_knows_are_still_text() -> None:
@@ -322,7 +320,7 @@ def test_what_exiftool_writes_is_read(tmp_path: Path) -> None:
     write(["a.webp"], "-EXIF:ImageDescription=A house", "-XPKeywords=дом")
     write(["big.jpg"], *many)
     records, reading = read_folder(tmp_path)
-    assert reading.skipped == []
+    assert reading.skips == []
     assert {name: (record.tags[:3], record.caption) for name, record in records.items()} == {
         "a.gif": (("дом",), "A house"),
         "a.png": (("дом",), "A house"),
@@ -352,7 +350,7 @@ def test_what_exiv2_writes_is_read(tmp_path: Path) -> None:
     }.items():
         subprocess.run([str(EXIV2), *commands, str(tmp_path / name)], check=True, capture_output=True)
     records, reading = read_folder(tmp_path)
-    assert reading.skipped == []
+    assert reading.skips == []
     assert {name: (record.tags, record.caption) for name, record in records.items()} == {
         "a.jpeg": (("дом",), "A house"),
         "a.png": (("дом",), "A house"),

@@ -67,7 +67,7 @@ def read_back(
         export(pictures, file, format)
         reading, _, records = open_labels(file)
     found = {record.path: (sorted(record.tags), record.class_name, record.caption) for record in records}
-    assert reading.skipped == []
+    assert reading.skips == []
     return found
 
 

@@ -237,7 +237,7 @@ def test_sidecars_and_embedded_metadata_are_united(tmp_path: Path) -> None:
     records, reading = read_folder(tmp_path)
     tags = ("full", "shared", "stem", "embedded", "iptc")
     assert records == {"sub/IMG.JPG": Record("sub/IMG.JPG", class_name="coast", tags=tags, caption="words")}
-    assert reading.skipped == []
+    assert reading.skips == []
     assert xmp.base(tmp_path) == tmp_path
 
 
@@ -267,7 +267,7 @@ def test_what_is_broken_costs_one_line_and_nothing_else(tmp_path: Path) -> None:
         "c.jpg": ("good",),
         "g.jpg": ("good",),
     }
-    lines = [str(skipped) for skipped in reading.skipped]
+    lines = [str(skipped) for skipped in reading.skips]
     assert [line.split(":")[0] for line in lines] == [
         "a.jpg, a.jpg.xmp", "b.jpg", "b.jpg", "c.jpg, c.xmp", "e.jpg", "f.jpg", "g.jpg, g.jpg.xmp",
     ]  # fmt: skip

@@ -180,6 +180,8 @@ def test_it_is_said_how_each_word_was_understood():
     }
     assert [word for word, each in said.items() if each.lacks_model] == ["yacht", "zeppelin"]
     assert said["dogs"].in_words(searched=True) == "dogs as dog (3 pictures)"
+    assert said["jumping"].in_words(searched=True) == "-jumping as jump (2 pictures)"
+    assert [word for word, each in said.items() if each.excluded] == ["jumping"]
     assert said["yacht"].in_words(searched=True) == "yacht (1 picture, no model)"
     assert said["yacht"].in_words(searched=False) == "yacht (1 picture)"
     assert said["zeppelin"].in_words(searched=True) == "zeppelin (unknown)"
@@ -192,6 +194,7 @@ def test_values_of_fields_are_understood_too():
     assert not understood(searcher, "caption:yachts")["yachts"].lacks_model
     assert understood(searcher, "tag:nothing")["nothing"].how == "unknown"
     assert understood(searcher, "sea view")["sea view"].names == ("sea view",)
+    assert understood(searcher, "4.jpg")["4.jpg"].in_words(searched=True) == "filename:4.jpg (1 picture)"
 
 
 def test_words_near_in_meaning_are_said(vectors):

@@ -14,14 +14,12 @@ import pytest
 from tiny_pair import write_folder, write_zip
 from typer.testing import CliRunner
 
-from visterm.calibration import PairScores
 from visterm.collection.text_view import text_view
 from visterm.compute import Engine
 from visterm.errors import InputError
 from visterm.faces.cli import app
-from visterm.language import text_encoder
-from visterm.language.pair_texts import usual_texts
 from visterm.postcards import make_postcards
+from visterm.ranking.spaces.pair_space import PairSpace
 from visterm.upkeep import encoders
 from visterm.workspace import Workspace
 
@@ -63,43 +61,16 @@ def test_pictures_without_any_label_are_found(photos, others, tiny, export):
     fits = np.array([[word in one["tags"] for one in truth] for word in words])
     frequent = fits.sum(axis=1) >= 5
     words, fits = [word for word, is_frequent in zip(words, frequent, strict=True) if is_frequent], fits[frequent]
-    scores = PairScores(vectors, usual_texts(view.recipe)).of(text_encoder(view.encoder).encode(words), vectors)
+    space = PairSpace(view.encoder).fit(vectors)
+    codes = space.picture_codes(vectors)
+    scores = space.text_codes(words) @ codes.T
     assert len(words) > 20
     found = np.mean([average_precision(one, fit) for one, fit in zip(scores, fits, strict=True)])
     assert found > fits.mean() + 0.1
     assert scores[fits].mean() > scores[~fits].mean() + 0.2
-    sentences = text_encoder(view.encoder).encode([one["caption"] for one in truth])
-    matches = PairScores(vectors, usual_texts(view.recipe)).of(sentences, vectors)
+    matches = space.text_codes([one["caption"] for one in truth]) @ codes.T
     ranks = (matches > np.diag(matches)[:, None]).sum(axis=1)
     assert np.median(ranks) < len(truth) / 4  # by chance it is one half
-
-
-def test_scores_do_not_depend_on_what_all_texts_or_all_pictures_share():
-    rng = np.random.default_rng(0)
-    pictures, texts, usual = (rng.normal(size=(n, 8)) for n in (200, 3, 50))
-    scores = PairScores(pictures, usual).of(texts, pictures)
-    moved = PairScores(pictures, usual + 5).of(texts + 5, pictures)
-    np.testing.assert_allclose(moved, scores, atol=1e-4)
-    np.testing.assert_allclose(PairScores(9 * pictures, usual).of(texts, 9 * pictures), scores, atol=1e-4)
-    many = np.tile(pictures, (100, 1))
-    shifted = PairScores(many + 5, usual).of(texts, pictures + 5)
-    np.testing.assert_allclose(shifted, PairScores(many, usual).of(texts, pictures), atol=0.02)
-    centred = (usual - usual.mean(0)) @ (pictures - pictures.mean(0)).T
-    direct = (texts - usual.mean(0)) @ (pictures - pictures.mean(0)).T / centred.std()
-    np.testing.assert_allclose(scores, direct, atol=0.06)
-
-
-def test_scores_of_few_pictures_and_of_texts_that_say_nothing():
-    rng = np.random.default_rng(0)
-    pictures, usual = rng.normal(size=(1, 4)), rng.normal(size=(9, 4))
-    scores = PairScores(pictures, usual).of(np.array([[0, 0, 0, 0], [1, 2, 3, 4]]), pictures)
-    assert scores[0] == 0
-    assert scores[1] != 0
-    assert PairScores(np.empty((0, 4)), usual).of(usual, np.empty((0, 4))).shape == (9, 0)
-    with pytest.raises(InputError, match="use one pair"):
-        PairScores(pictures, usual[:, :3])
-    with pytest.raises(InputError, match="rows of a matrix"):
-        PairScores(pictures[0], usual)
 
 
 def test_a_model_of_texts_learns_with_the_pair(photos, others, export):

@@ -15,7 +15,6 @@ from visterm.collection.text_view import TextView, text_view
 from visterm.compute.onnx_file import INT64, model, node, tensor, tensor_info
 from visterm.errors import InputError, MissingExtraError, UsageError
 from visterm.language import text_encoder
-from visterm.language.pair_texts import usual_texts
 from visterm.pairs import pair_named
 from visterm.upkeep import encoders
 from visterm.vision import recipe, recipe_names
@@ -51,7 +50,6 @@ def test_a_folder_is_installed_and_computes_what_it_should(tiny, export, picture
         "text_model.onnx",
         "tokenizer.json",
         "tokenizer_config.json",
-        "usual_texts.safetensors",
         "vision_model.onnx",
     ]
     check_computes_the_same(tiny, "tiny-clip", pictures)
@@ -66,6 +64,7 @@ def other_ways(tiny):
     return {
         "beside": beside,
         "both": settings | {"model.onnx": tiny.both()},
+        "two halves and both": files | {"onnx/model.onnx": b"not needed"},
         "half a pair and both": settings | {"onnx/model.onnx": tiny.both(), "onnx/text_model.onnx": b"no model"},
         "another precision": settings
         | {
@@ -77,7 +76,7 @@ def other_ways(tiny):
     }
 
 
-@pytest.mark.parametrize("way", ["beside", "both", "half a pair and both", "another precision"])
+@pytest.mark.parametrize("way", ["beside", "both", "two halves and both", "half a pair and both", "another precision"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_it_may_be_written_in_several_ways(tiny, tmp_path, pictures, way, packed):
     files = other_ways(tiny)[way]
@@ -130,9 +129,26 @@ def test_texts_are_padded_where_that_makes_a_difference(tiny, tmp_path, length):
     (pair,) = encoders.install(write_folder(tmp_path / "padded", files)).pairs
     assert pair.padded
     number = {word: i for i, word in enumerate(tiny.vocabulary)}
+    assert not text_encoder("pair:padded").encode([" "]).any()  # not the vector of padding alone
     expected = tiny.words[number["two"]] + tiny.words[number["boats"]] + (LENGTH - 3) * pad
     found = text_encoder("pair:padded").encode(["two boats"])
     np.testing.assert_allclose(found[0], expected / np.linalg.norm(expected), atol=1e-6)
+
+
+def test_the_mask_tells_padding_from_words(tiny, tmp_path):
+    """Texts are padded because the model takes one length only, and the mask leaves the padding out."""
+    _, constants, _ = bag_with_padding(tiny)
+    nodes = [
+        node("Cast", ["attention_mask"], "mask", to=1),
+        node("Unsqueeze", ["mask", "two"], "column"),
+        node("Gather", ["padded", "input_ids"], "found"),
+        node("Mul", ["found", "column"], "masked"),
+        node("ReduceSum", ["masked", "one"], "text_embeds", keepdims=0),
+    ]
+    inputs = [tensor_info(name, ["texts", LENGTH], INT64) for name in ("input_ids", "attention_mask")]
+    files = with_text_model(tiny, nodes, inputs, [*constants, tensor("two", np.array([2], np.int64))])
+    encoders.install(write_folder(tmp_path / "masked", files))
+    np.testing.assert_allclose(text_encoder("pair:masked").encode(TEXTS), tiny.text_vectors(TEXTS), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +157,7 @@ def test_texts_are_padded_where_that_makes_a_difference(tiny, tmp_path, length):
         ({"tokenizer_config__json": {"pad_token": "</s>", "model_max_length": LENGTH}}, "</s>"),
         ({"tokenizer_config__json": {"pad_token": {"content": "</s>"}, "model_max_length": 10**30}}, "</s>"),
         ({"tokenizer_config__json": {}, "special_tokens_map__json": {"pad_token": "snow"}}, "snow"),
+        ({"tokenizer_config__json": {"pad_token": "boat"}, "special_tokens_map__json": {"pad_token": "snow"}}, "boat"),
         ({"tokenizer_config__json": {"pad_token": "not a word"}}, 5),
         ({"tokenizer_config__json": {}}, 5),
     ],
@@ -213,6 +230,7 @@ def test_texts_do_not_depend_on_each_other_and_odd_ones_are_taken(export):
     assert not together[[1, 2]].any()
     np.testing.assert_allclose(np.linalg.norm(together[[0, 3, 4, 6]], axis=1), 1, rtol=1e-5)
     assert encode([]).shape == (0, N_DIMS)
+    np.testing.assert_array_equal(encode(["boat" + 5000 * " " + "snow"]), encode(["boat"]))  # very long texts are cut
 
 
 def test_a_model_with_a_fixed_number_of_rows_is_run_as_often_as_it_takes(tiny, tmp_path, pictures):
@@ -266,6 +284,9 @@ def test_other_settings_are_another_recipe_and_another_encoder(tiny, tmp_path, e
     prepared_otherwise = json.loads(files["preprocessor_config.json"]) | {"image_mean": [0.5, 0.5, 0.5]}
     pictures = files | {"preprocessor_config.json": json.dumps(prepared_otherwise).encode()}
     encoders.install(write_folder(tmp_path / "pictures", pictures), "three")
+    network = files | {"onnx/vision_model.onnx": tiny.vision_model().replace(b"network", b"another")}
+    encoders.install(write_folder(tmp_path / "network", network), "four")
+    assert recipe("pair:four").parameters() != recipe("pair:one").parameters()
     one, two, three = (recipe(f"pair:{name}").parameters() for name in ("one", "two", "three"))
     assert one == two != three
     prints = [text_encoder(f"pair:{name}").fingerprint for name in ("one", "two", "three")]
@@ -294,14 +315,6 @@ def test_a_recipe_travels_to_other_processes(export, pictures):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(made)).compute_batch(pictures), expected)
 
 
-def test_usual_texts_are_kept_with_a_pair(export):
-    encoders.install(export)
-    vectors = usual_texts("pair:tiny-clip")
-    assert vectors.shape[1] == N_DIMS
-    assert len(vectors) >= 5
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
-
-
 def test_without_the_extra_nothing_is_copied(export, encoders_folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'visterm\[pair\]'"):
@@ -315,3 +328,25 @@ def test_an_unfinished_copy_of_a_killed_process_is_removed(export, encoders_fold
     assert encoders.show().damaged == []
     encoders.install(export)
     assert not left.exists()
+
+
+def test_texts_for_siglip_are_in_small_letters(tiny, tmp_path):
+    files = tiny.files()
+    tokenizer = tiny.tokenizer() | {"normalizer": None}
+    files["tokenizer.json"] = json.dumps(tokenizer).encode()
+    encoders.install(write_folder(tmp_path / "clip", files))
+    files["config.json"] = json.dumps({"model_type": "siglip"}).encode()
+    encoders.install(write_folder(tmp_path / "siglip", files))
+    small, capital = ["two boats"], ["Two BOATS"]
+    assert not np.allclose(text_encoder("pair:clip").encode(capital), text_encoder("pair:clip").encode(small))
+    np.testing.assert_array_equal(
+        text_encoder("pair:siglip").encode(capital), text_encoder("pair:siglip").encode(small)
+    )
+
+
+def test_without_the_package_a_pair_says_what_to_install(export, monkeypatch):
+    encoders.install(export)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'visterm\[pair\]'"):
+        text_encoder("pair:tiny-clip").encode(["a boat"])
+    assert any("visterm[pair]" in problem for problem in encoders.check())

@@ -51,40 +51,46 @@ def test_scores_without_the_own_label_are_those_of_refits(pictures, monkeypatch)
         assert np.allclose(head.scores, Z @ ridge(A, Y, amount), atol=1e-5)
 
 
-def test_known_negatives_are_rows_of_their_own_output(pictures, monkeypatch):
+def test_answers_are_rows_of_their_own_output(pictures, monkeypatch):
     Z, rows, given = pictures
     monkeypatch.setattr(reviewing, "_RIDGES", (0.3,))
     Y = one_hot(given, 3)
-    negatives = sparse.lil_array((60, 3))
-    negatives[[40, 50, 55], 1] = 1
-    negatives[45, 2] = 1
-    head, plain = fit_head(Z, rows, Y, sparse.csc_array(negatives)), fit_head(Z, rows, Y)
+    answers = sparse.lil_array((60, 3))
+    answers[[40, 50, 55], 1] = [-1, 1, -1]
+    answers[45, 2] = -1
+    head, plain = fit_head(Z, rows, Y, sparse.csc_array(answers)), fit_head(Z, rows, Y)
     A = Z[rows].astype(np.float64)
     values = np.linalg.eigvalsh(A.T @ A)
     amount = 0.3 * values.sum() / np.count_nonzero(values > 1e-9)
     others = [40, 45, 50, 55]
     for output, own in enumerate(([], [40, 50, 55], [45])):
-        B, y = np.vstack([A, Z[own].astype(np.float64)]), np.concatenate([Y[:, output], np.zeros(len(own))])
+        B = np.vstack([A, Z[own].astype(np.float64)])
+        y = np.concatenate([Y[:, output], answers[own, output].toarray().ravel() > 0])
         assert np.allclose(head.scores[:, output], Z @ ridge(B, y, amount), atol=1e-5)
         for i in range(len(B)):
             kept = np.delete(np.arange(len(B)), i)
             expected = B[i] @ ridge(B[kept], y[kept], amount)
-            found = head.left_out[i, output] if i < 30 else head.negatives_left_out[others.index(own[i - 30]), output]
+            found = head.left_out[i, output] if i < 30 else head.others_left_out[others.index(own[i - 30]), output]
             assert found == pytest.approx(expected, abs=1e-5)
     assert np.array_equal(head.scores[:, 0], plain.scores[:, 0])
-    assert plain.negatives_left_out.shape == (0, 3)
+    assert plain.others_left_out.shape == (0, 3)
 
 
-def test_denied_tags_are_less_likely_elsewhere(pictures):
+@pytest.mark.parametrize(("answer", "direction"), [(-1, -1), (1, 1)])
+def test_answers_about_one_tag_change_it_elsewhere_and_no_other(pictures, answer, direction):
     Z, rows, given = pictures
-    tags = sparse.csr_array(one_hot(given, 3))
-    denied = sparse.lil_array((60, 3))
-    denied[np.arange(31, 46, 3), 1] = 1  # pictures of this kind, so the person says otherwise
-    plain, taught = fit_tags(Z, rows, tags, 0.8), fit_tags(Z, rows, tags, 0.8, sparse.csr_array(denied))
+    tags, tag = sparse.csr_array(one_hot(given, 3)), 1 if answer < 0 else 2
+    answers = sparse.lil_array((60, 3))
+    answers[np.arange(31, 46, 3), tag] = answer  # the pictures are of kind 1, so the person says otherwise
+    plain, taught = fit_tags(Z, rows, tags, 0.8), fit_tags(Z, rows, tags, 0.8, sparse.csr_array(answers))
     elsewhere = np.arange(46, 60, 3)
-    assert (taught.p[elsewhere, 1] < plain.p[elsewhere, 1]).all()
-    assert taught.p[elsewhere, 1].mean() < plain.p[elsewhere, 1].mean() - 0.2
-    assert abs(taught.p[:, 2] - plain.p[:, 2]).mean() < 0.05, "what all tags share has changed a little"
+    change = direction * (taught.p - plain.p)[elsewhere]
+    assert (change[:, tag] > 0).all()
+    assert change[:, tag].mean() > 0.2
+    assert abs(taught.p[:, 0] - plain.p[:, 0]).mean() < 0.05, "what all tags share has changed a little"
+    assert taught.others.tolist() == list(range(31, 46, 3))
+    assert np.allclose(taught.without_own[taught.others], taught.others_left_out)
+    assert np.allclose(taught.without_own[rows], taught.left_out)
 
 
 def test_the_ridge_has_the_least_error_without_the_own_label(pictures, monkeypatch):
@@ -163,11 +169,13 @@ def test_doubt():
     assert tag_doubt(np.ones((2, 0), np.float32)).tolist() == [1, 1]
 
 
-def naive_questions(Z, candidates, doubt, n):
+def naive_questions(Z, candidates, doubt, n, settled=()):
     """What choose_questions says, word by word."""
     left = {c: float(d) for c, d in zip(candidates, doubt, strict=True)}
-    alike = {(a, b): max(0.0, float(Z[a, :-1] @ Z[b, :-1])) ** 3 for a in candidates for b in candidates}
+    alike = {(a, b): max(0.0, float(Z[a, :-1] @ Z[b, :-1])) ** 3 for a in [*candidates, *settled] for b in candidates}
     chosen = []
+    for one in settled:
+        left = {c: max(1e-6, d * (1 - alike[one, c])) for c, d in left.items()}
     while len(chosen) < min(n, len(candidates)):
         worth = {c: left[c] * sum(alike[c, o] * left[o] for o in candidates) for c in candidates if c not in chosen}
         best = max(worth, key=lambda c: worth[c])
@@ -182,6 +190,8 @@ def test_questions_are_those_of_a_plain_loop(pictures):
     doubt = np.random.default_rng(3).uniform(0.1, 1, 40).astype(np.float32)
     chosen = choose_questions(Z, candidates, doubt, 8)
     assert chosen.tolist() == naive_questions(Z, candidates.tolist(), doubt, 8)
+    later = choose_questions(Z, candidates, doubt, 8, settled=[3, 7, 11])
+    assert later.tolist() == naive_questions(Z, candidates.tolist(), doubt, 8, [3, 7, 11]) != chosen.tolist()
     assert len(set(choose_questions(Z, candidates, doubt, 1000).tolist())) == 40
 
 

@@ -174,6 +174,9 @@ def _changes(tree: ast.AST) -> Iterator[tuple]:
         if isinstance(node, ast.arguments):
             defaults = (one for one in (*node.defaults, *node.kw_defaults) if one is not None)
             skipped |= {id(one) for default in defaults if _is_number(default) for one in ast.walk(default)}
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(one) == "declared" for one in node.decorator_list):
+            defaults = (one.value for one in node.body if isinstance(one, ast.AnnAssign) and one.value is not None)
+            skipped |= {id(one) for default in defaults if _is_number(default) for one in ast.walk(default)}
         for name in ("annotation", "returns"):
             if getattr(node, name, None) is not None:
                 skipped |= {id(one) for one in ast.walk(getattr(node, name))}

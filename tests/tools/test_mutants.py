@@ -69,6 +69,7 @@ def test_types_constraints_and_texts_are_left_alone():
     [
         "def f(k=16, *, tol=-1e-4): ...\n",
         "_LIMIT: int = 2**22\n",
+        "@declared\nclass A:\n    k: int = 16\n",
         "PATIENCE, _WORTH = 3, 1e-4\n",
         "_GRID = np.linspace(0.02, 0.8, 79)\n",
         "size = max(1, _BLOCK_BYTES // (8 * max(1, n)))\n",

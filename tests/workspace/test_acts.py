@@ -134,7 +134,8 @@ def test_only_knows_merged_names(photos, say):
 
 
 @pytest.mark.parametrize(
-    ("queue", "act"), [("teach", "answered"), ("tag", "answered"), ("errors", "answered"), ("measure", "measured")]
+    ("queue", "act"),
+    [("teach", "answered"), ("tag", "answered"), ("six", "answered"), ("errors", "answered"), ("measure", "measured")],
 )
 def test_answers_say_which_queue_asked(photos, say, queue, act):
     say("2.png", tags="tree", class_name="coast", answering=queue)

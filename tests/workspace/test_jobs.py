@@ -204,7 +204,7 @@ def test_a_job_file_that_lies_about_its_start_holds_up_nothing(photos, content):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc")
-@pytest.mark.parametrize("planted", ["{pid}", "{pid} 1", "0", "-1", "1", "{pid} x", ""])
+@pytest.mark.parametrize("planted", ["{pid}", "{pid} 1", "0", "0 -", "-1 -", "1", "{pid} x", ""])
 def test_cancelling_ends_no_process_but_the_job(photos, planted, monkeypatch):
     """Its number may have been planted, or belong to another program by now."""
     signalled = []

@@ -55,6 +55,7 @@ def test_too_little_memory_costs_one_line_and_nothing_half_written(large, vister
     done = with_little_memory("features", "colour", "-w", large / "home")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("visterm: there is not enough memory")
+    assert done.stderr.count("not enough memory") == 1
     assert "Traceback" not in done.stderr
     visterm("doctor", "-w", large / "home")
     assert "2 computed" in visterm("features", "colour", "-w", large / "home").stdout

@@ -73,6 +73,18 @@ def test_fields(found, postcards):
     assert like["found"][0]["reasons"][0]["by"] == "look"
 
 
+def test_every_answer_says_how_its_words_were_understood(found, visterm, workspace):
+    document = found("boats", "xylophone", "the")
+    (boats, xylophone, the) = document["understood"]
+    assert (boats["word"], boats["how"], boats["names"], boats["has_model"]) == ("boats", "form", ["boat"], True)
+    assert (xylophone["how"], the["how"]) == ("unknown", "ignored")
+    assert document["no_model"] == ["xylophone"]
+    assert document["read_as"] == f"boats as boat ({boats['n_pictures']} pictures), xylophone (unknown)"
+    assert (
+        f"understood: {document['read_as']}" in visterm("search", "boats", "xylophone", "the", "-w", workspace).stdout
+    )
+
+
 def test_what_was_taken_otherwise_is_said(found, visterm, workspace):
     document = found("baot", "xylophone", "the")
     assert document["taken_as"] == {"baot": "boat"}
@@ -239,7 +251,8 @@ def test_edits_of_the_vocabulary_hold_at_once(visterm, found, workspace):
     visterm("vocabulary", "rename", "boat", "vessel", "-w", workspace)
     assert names(found("vessel", "--all", "-n", 50)) == boats
     visterm("vocabulary", "drop", "vessel", "-w", workspace)
-    assert found("vessel", "--all")["unknown"] == ["vessel"]
+    (vessel,) = found("vessel", "--all")["understood"]
+    assert "vessel" not in vessel["names"]  # which is forgotten: another word means about the same
 
 
 def test_what_a_person_says_counts_at_once(visterm, found, workspace, postcards):

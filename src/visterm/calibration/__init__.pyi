@@ -3,7 +3,6 @@ from .combining import DEPENDENCE as DEPENDENCE
 from .combining import together as together
 from .completeness import share_written as share_written
 from .nothing_found import cut_off as cut_off
-from .pair_scores import PairScores as PairScores
 from .relevance import Relevance as Relevance
 from .scales import deviations as deviations
 from .scales import tag_leads as tag_leads
@@ -29,7 +28,6 @@ __all__ = [
     "PRECISION",
     "Asked",
     "Denials",
-    "PairScores",
     "Relevance",
     "TagConfidence",
     "TagProbabilities",

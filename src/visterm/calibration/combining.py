@@ -1,7 +1,5 @@
 """How likely several words hold together, from how likely each of them and each pair does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

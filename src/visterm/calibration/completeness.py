@@ -6,8 +6,6 @@ share ``c`` of such pictures carry the tag: ``c`` is the height at which the pro
 It is found by maximum likelihood, with the terms that :class:`~visterm.calibration.TagProbabilities` gives ``l``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

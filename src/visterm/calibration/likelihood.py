@@ -1,7 +1,5 @@
 """The likelihood of written tags, and its maximum: by coefficients that all tags share, and by a tag's own sigmoid."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

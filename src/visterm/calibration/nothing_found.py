@@ -1,7 +1,5 @@
 """The lowest probability at which a picture counts as found, and when nothing does."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

@@ -27,20 +27,18 @@ _PRIOR = 5.0
 _LEAST_SLOPE = 0.05
 
 
-def count(shared: Floats, present: NDArray[np.bool_], shares: Floats | None = None) -> NDArray[np.float64]:
-    """(2, n_bins): the pairs of a picture and a tag, those with the tag, by the log-odds that other pictures taught.
+def count(shared: Floats, present: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(2, n_bins) the pairs of a picture and a tag, and the tags that are present, by the log-odds others taught.
 
-    ``shared`` are the log-odds by what all tags share. Where only ``shares`` of the truth are written, a pair counts as
-    the share that would be seen to be right.
+    ``shared`` are the log-odds by what all tags share.
     """
     counts = np.zeros((2, _N_BINS))
     for part in range(_N_PARTS):
         judged = np.arange(len(shared)) % _N_PARTS == part
-        own = fit_own(shared[~judged], present[~judged], shares=None if shares is None else shares[~judged])
+        own = fit_own(shared[~judged], present[~judged])
         odds = own[0] * shared[judged] + own[1]
         places = np.clip((odds + SUREST) * _N_BINS / (2 * SUREST), 0, _N_BINS - 1).astype(np.intp).ravel()
-        known = None if shares is None else shares[judged].ravel()
-        counts[0] += np.bincount(places, known, _N_BINS)
+        counts[0] += np.bincount(places, minlength=_N_BINS)
         counts[1] += np.bincount(places, present[judged].ravel(), _N_BINS)
     return counts
 

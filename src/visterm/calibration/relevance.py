@@ -3,8 +3,6 @@
 This is learned at training time, from labelled pictures that the scoring model had not seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from numbers import Integral
@@ -91,7 +89,8 @@ class Relevance(TagProbabilities):
         pictures have more true tags than are ``written``, those that are likelier than not count as present.
         """
         super().fit(scores, tags, tag_counts=tag_counts, n_tagged=n_tagged, denials=denials, written=written)
-        self.correction_ = self._learned_correction(np.asarray(scores), tags, written)
+        if written is None:  # else a judgement may be right though nobody wrote the tag
+            self.correction_ = self._learned_correction(np.asarray(scores), tags)
         rng = np.random.default_rng(self.random_state)
         given = np.asarray(scores)
         present = check_tags(tags, len(given), n_tags=self.n_tags_)
@@ -110,7 +109,7 @@ class Relevance(TagProbabilities):
     def log_odds(self, scores: ArrayLike) -> NDArray[np.float32]:
         """(n_pictures, n_tags) log-odds, between -9 and 9, corrected for optimism."""
         odds = super().log_odds(scores)
-        if not hasattr(self, "correction_"):  # a model of an earlier version, or one that was never measured
+        if not hasattr(self, "correction_"):  # never measured, of partial tags, or of an earlier version
             return odds
         for rows in blocks(*odds.shape):
             odds[rows] = np.clip(corrected(odds[rows], self.correction_), -SUREST, SUREST)
@@ -121,15 +120,14 @@ class Relevance(TagProbabilities):
         least = super().thresholds(precision)
         return expit(corrected(logit(least), self.correction_)) if hasattr(self, "correction_") else least
 
-    def _learned_correction(self, scores: Floats, tags: Any, written: Written | None) -> Floats:
+    def _learned_correction(self, scores: Floats, tags: Any) -> Floats:
         """How much surer than right the probabilities are, by parts of the held-out pictures; of many tags, by some."""
         by_tag = check_tags(tags, len(scores), n_tags=self.n_tags_).tocsc()
         step = 1 + scores.size // _MAX_PAIRS
 
         def of_tags(block: slice) -> Floats:
             some = slice(block.start, block.stop, step)
-            shares = None if written is None else np.asarray(written.shares[:, some], np.float64)
-            return optimism.count(self._shared_odds(scores, some), by_tag[:, some].toarray() > 0, shares)
+            return optimism.count(self._shared_odds(scores, some), by_tag[:, some].toarray() > 0)
 
         return optimism.fit(np.sum(in_threads(of_tags, blocks(self.n_tags_, len(scores))), axis=0))
 

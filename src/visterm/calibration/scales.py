@@ -1,7 +1,5 @@
 """Makes the scores of frequent and rare tags comparable: by each tag's deviation, and by its lead."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

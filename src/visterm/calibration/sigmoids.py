@@ -3,8 +3,6 @@
 All are fitted by Newton steps on the likelihood of the tags of held-out pictures, some tags at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

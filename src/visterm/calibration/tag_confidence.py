@@ -1,7 +1,5 @@
 """How sure a suggestion is: from the chance that a tag is drawn next to the probability that the picture has it."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

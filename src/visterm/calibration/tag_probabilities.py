@@ -1,20 +1,17 @@
 """Probabilities of tags from the scores of any method, and the thresholds that give a wanted precision."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import expit, log_expit, logit
-from sklearn.utils._param_validation import Interval
 
 from visterm.calibration.likelihood import fit_logistic, fit_own, where_known
 from visterm.compute.threads import in_threads
-from visterm.contracts import check_tags
-from visterm.contracts.estimator import Estimator
+from visterm.contracts import check_tags, declared
+from visterm.contracts.estimator import FROM_0, Estimator
 from visterm.errors import InputError
 
 Floats = NDArray[np.floating[Any]]
@@ -39,10 +36,14 @@ PRECISION = 0.8
 
 
 class Denials(NamedTuple):
-    """Held-out pictures that nobody tagged: their ``scores``, and the tags ``denied`` there, 0/1 (both n_tags wide)."""
+    """Held-out pictures that nobody described: their ``scores``, and the tags ``denied`` there, 0/1 (both n_tags wide).
+
+    ``given`` has the tags that they are known to have; of all other tags of theirs nothing is known.
+    """
 
     scores: ArrayLike
     denied: Any
+    given: Any = None
 
 
 class Written(NamedTuple):
@@ -55,11 +56,12 @@ class Written(NamedTuple):
     shares: NDArray[np.floating[Any]]
 
     @classmethod
-    def by_picture(cls, shares: ArrayLike, n_tags: int) -> Written:
+    def by_picture(cls, shares: ArrayLike, n_tags: int) -> "Written":
         """Every tag of a picture is written with the same probability."""
         return cls(np.repeat(np.asarray(shares, np.float64)[:, np.newaxis], n_tags, axis=1))
 
 
+@declared
 class TagProbabilities(Estimator):
     """Turns the scores of a method into probabilities, with a few numbers shared by all tags and two of each tag's own.
 
@@ -88,9 +90,7 @@ class TagProbabilities(Estimator):
     0.8
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "random_state": [Interval(Integral, 0, None, closed="left")]
-    }
+    random_state: Annotated[int, FROM_0] = 0
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",
         "mean_": "float",
@@ -100,9 +100,6 @@ class TagProbabilities(Estimator):
         "word_odds_": "n_tags",
         "coefficients_": "n_coefficients",
     }
-
-    def __init__(self, random_state: int = 0) -> None:
-        self.random_state = random_state
 
     def fit(
         self,
@@ -138,20 +135,25 @@ class TagProbabilities(Estimator):
         by_tag = present.tocsc()
         if denials is not None:
             given_to_others = np.asarray(denials.scores)
-            denied_by_tag = check_tags(denials.denied, len(given_to_others), n_tags=self.n_tags_).tocsc()
+            n_others = len(given_to_others)
+            denied_by_tag = check_tags(denials.denied, n_others, n_tags=self.n_tags_).tocsc()
+            nothing = sparse.csr_array((n_others, self.n_tags_))
+            of_others = check_tags(nothing if denials.given is None else denials.given, n_others).tocsc()
 
         def of_tags(tags_of_block: slice) -> NDArray[np.float64]:
             shared, truth = self._shared_odds(given, tags_of_block), by_tag[:, tags_of_block].toarray() > 0
             of_block = None if shares is None else shares[:, tags_of_block]
-            # Where only denied tags are known, only wrong suggestions are: they do not tell which promises are kept.
+            # Where only some tags are known, right and wrong suggestions are not as frequent as they are: these
+            # pictures do not tell which promises are kept.
             kept = _kept_promises(shared, truth, of_block)
             known = None if of_block is None else of_block > 0
             if denials is not None:
                 others = self._shared_odds(given_to_others, tags_of_block)
                 no = denied_by_tag[:, tags_of_block].toarray() > 0
-                known = np.vstack([np.ones_like(truth) if known is None else known, no])
+                yes = of_others[:, tags_of_block].toarray() > 0
+                known = np.vstack([np.ones_like(truth) if known is None else known, no | yes])
                 of_block = None if of_block is None else np.vstack([of_block, np.ones(no.shape)])
-                shared, truth = np.vstack([shared, others]), np.vstack([truth, np.zeros_like(no)])
+                shared, truth = np.vstack([shared, others]), np.vstack([truth, yes])
             self.own_[:, tags_of_block] = own = fit_own(shared, truth, known, of_block)
             thresholds[:, tags_of_block] = _precise(where_known(known, expit(own[0] * shared + own[1])))
             return kept

@@ -1,7 +1,5 @@
 """One number that turns class scores into probabilities: ``softmax(scores / temperature)``."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,14 +1,12 @@
 """How people give labels: by which act, and what else is known of a picture when one label is written."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import Literal, get_args
 
 from visterm.errors import UsageError
 
 #: The queues of a review whose questions are answered with labels.
-AnsweredQueue = Literal["teach", "tag", "errors", "measure"]
+AnsweredQueue = Literal["teach", "tag", "six", "errors", "measure"]
 #: How a label source gives tags: all that a picture has, or some of them.
 TagsAre = Literal["complete", "partial"]
 
@@ -44,7 +42,7 @@ class Act(IntEnum):
         return self.name.lower()
 
     @classmethod
-    def answering(cls, queue: str) -> Act:
+    def answering(cls, queue: str) -> "Act":
         """The act of an answer to a question of a review's queue.
 
         >>> Act.answering("teach").word, Act.answering("measure").word

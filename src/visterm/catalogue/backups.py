@@ -1,7 +1,5 @@
 """Copies of a catalogue: each is one file, whole and consistent while others write."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from contextlib import closing

@@ -1,13 +1,11 @@
 """The catalogue: which pictures there are, where their files are, and who says what about them."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
 from visterm.catalogue import (
@@ -21,7 +19,6 @@ from visterm.catalogue import (
     log,
     removals,
     schema,
-    truth,
 )
 from visterm.catalogue.acts import TagsAre
 from visterm.catalogue.history import History
@@ -30,9 +27,11 @@ from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictu
 from visterm.catalogue.places import Places, posix
 from visterm.catalogue.records import IMPORT, PERSON, Reading, Record, import_source
 from visterm.catalogue.sayings import Sayings
-from visterm.catalogue.truth import Truth
 from visterm.errors import InputError
 from visterm.language import check_language
+
+if TYPE_CHECKING:
+    from visterm.catalogue.truth import Truth  # imports NumPy: who only labels needs none
 
 #: Formats of labels that are not in one file: what they say of a picture stands in it, beside it, or in its path.
 BESIDE_PICTURES = ("xmp", "captions", "folders")
@@ -266,7 +265,9 @@ class Catalogue(Sayings):
 
     def labelled_before(self, ids: Iterable[int], kind: Kind, time: datetime) -> set[int]:
         """Those of the pictures that people or imports gave a class, or tags, before ``time``."""
-        return self._read(truth.labelled_before, ids, kind, round(1e6 * time.timestamp()))
+        from visterm.catalogue.truth import labelled_before
+
+        return self._read(labelled_before, ids, kind, round(1e6 * time.timestamp()))
 
     # The whole
 
@@ -305,13 +306,17 @@ class Catalogue(Sayings):
         with self.transaction():
             self._connection.executemany("INSERT OR IGNORE INTO exported VALUES (?)", ids)
 
-    def truth(self) -> Truth:
+    def truth(self) -> "Truth":
         """What people and imports say about the readable pictures, as arrays to train on."""
-        return self._read(truth.read_truth)
+        from visterm.catalogue.truth import read_truth
 
-    def relabelled(self, known: Truth, ids: Iterable[int]) -> Truth:
+        return self._read(read_truth)
+
+    def relabelled(self, known: "Truth", ids: Iterable[int]) -> "Truth":
         """``known`` with the labels of the pictures ``ids`` read again."""
-        return self._read(truth.relabelled, known, ids)
+        from visterm.catalogue.truth import relabelled
+
+        return self._read(relabelled, known, ids)
 
     def listing(self) -> listing.Listing:
         """The sizes of all readable pictures, and when they were added."""

@@ -1,7 +1,5 @@
 """Remembers which transaction of this process changed the labels of which pictures, to update copies quickly."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """The connections to a catalogue's file: one per thread, opened when first needed. None of them creates the file."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from contextlib import closing

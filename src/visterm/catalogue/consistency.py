@@ -1,7 +1,5 @@
 """Checks a catalogue for damage."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from visterm.catalogue.log import LOGGED

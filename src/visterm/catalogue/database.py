@@ -1,7 +1,5 @@
 """The open database of a catalogue: its connections, its transactions, and what they changed."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time

@@ -4,8 +4,6 @@ A picture is known by its content and by its place. A file with known content be
 wherever the file is. A file with new content at a known place is an edited picture, which keeps its id and its labels.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path

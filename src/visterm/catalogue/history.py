@@ -1,7 +1,5 @@
 """The history of a catalogue: what was changed, by whom and when, and its undoing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager

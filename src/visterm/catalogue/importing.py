@@ -4,8 +4,6 @@ What a source says replaces what it said before: a label that it no longer gives
 of other sources stay.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -70,7 +68,7 @@ class RecordWriter:
                 self._apply(record, whole=n_bad == n_read_badly)
             n_read_badly = n_bad
         self._labels.flush()
-        self._reading.n_new += self._labels.n_changed
+        self._reading.new += self._labels.n_changed
         if self._labels.rank == 1:
             read_whole = reading.n_unplaced == self._n_own_skips
             about = reading.about
@@ -78,7 +76,7 @@ class RecordWriter:
             for path in reading.partly.union(silent):
                 with suppress(InputError):
                     self._earlier.name(self._find_picture(path), whole=path not in reading.partly)
-            self._reading.n_withdrawn += self._earlier.withdraw(unnamed=about is None and read_whole)
+            self._reading.withdrawn += self._earlier.withdraw(unnamed=about is None and read_whole)
 
     def _apply(self, record: Record, *, whole: bool) -> None:
         """Write one record; if it was not read ``whole``, nothing is withdrawn from its picture."""
@@ -101,7 +99,7 @@ class RecordWriter:
             self._labels.put(picture, "class", class_name)
             self._classes[picture] = class_name
         if split is not None:
-            self._reading.n_new += self._connection.execute(
+            self._reading.new += self._connection.execute(
                 "UPDATE picture SET split = ?1 WHERE id = ?2 AND split IS NOT ?1", (split, picture)
             ).rowcount
             self._splits[picture] = split
@@ -160,7 +158,7 @@ class RecordWriter:
             lines = before.split("\n")
             caption = before if caption in lines else "\n".join([*lines, caption])
         self._captioned.add(picture)
-        self._reading.n_new += self._connection.execute(
+        self._reading.new += self._connection.execute(
             """UPDATE picture SET caption = ?1, caption_source = ?2 WHERE id = ?3 AND caption IS NOT ?1 AND
                coalesce((SELECT rank FROM source WHERE id = caption_source), 0) <= ?4""",
             (caption, self._labels.source_id, picture, self._labels.rank),
@@ -188,7 +186,7 @@ class RecordWriter:
                VALUES (?, ?, ?, ?, ?, ?, ?)""",
             [(picture, self._labels.source_id, *row) for row in rows],
         )
-        self._reading.n_new += len(rows)
+        self._reading.new += len(rows)
 
     def _region_row(self, region: Region) -> tuple[int, float, float, float, float]:
         box = (float(region.left), float(region.top), float(region.right), float(region.bottom))

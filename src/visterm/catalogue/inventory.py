@@ -1,7 +1,5 @@
 """Counts the contents of a catalogue."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from visterm.catalogue.labels import KINDS

@@ -10,8 +10,6 @@ Each label has the act by which it was given (:class:`~visterm.catalogue.acts.Ac
 of a picture are all there are: the picture is *described* by it, also if it names no tag.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sqlite3

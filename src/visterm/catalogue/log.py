@@ -7,8 +7,6 @@ back. A transaction that changed something becomes one *action*, which :mod:`vis
 redoes. A new action ends the possibility to redo.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ A merge of *x* into *t* is a step: the labels of *x* go to *t* where they are st
 becomes another name of *t*. Later steps may carry the labels on, when *t* is merged into something else.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A new file runs them all. A released step is never edited: a change of the schema is a new step at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 Migration = Sequence[str]

@@ -1,7 +1,5 @@
 """The parts that a collection may come divided into: train, validation, test."""
 
-from __future__ import annotations
-
 _SYNONYMS = {"training": "train", "testing": "test", "val": "validation", "valid": "validation", "dev": "validation"}
 
 

@@ -1,7 +1,5 @@
 """Pictures of the catalogue, read in blocks with all their labels."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
@@ -33,33 +31,42 @@ class Label:
     act: str = Act.SAID.word
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture of the catalogue with its effective labels, those of the highest-ranking source.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureFacts:
+    """What people and imports said of a picture, and its files, as the catalogue and every document have it.
 
     ``paths`` are in POSIX form, relative to the collection's root if inside it; files that are gone come last. A
-    picture is ``missing`` if all its files are gone. ``class_label`` is the accepted class. ``classes`` are all class
-    labels (also suggested and rejected), ``tags`` all tag labels, both sorted by name. ``described`` is the
-    highest-ranking source that says that its tags of the picture are all; None if nobody says so.
+    picture is ``missing`` if all its files are gone. ``classes`` are all class labels (also suggested and rejected),
+    ``tags`` all tag labels, both sorted by name. ``described`` is the highest-ranking source that says that its tags of
+    the picture are all; None if nobody says so.
     """
 
     id: int
-    sha256: str
     paths: tuple[str, ...]
-    size: int
     width: int | None
     height: int | None
-    orientation: int | None
     state: str
     reason: str | None
     split: str | None
     caption: str | None
-    class_label: Label | None
     classes: tuple[Label, ...]
     tags: tuple[Label, ...]
-    regions: tuple[Region, ...]
     missing: bool
     described: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture(PictureFacts):
+    """A picture of the catalogue with its effective labels, those of the highest-ranking source.
+
+    ``class_label`` is the accepted class.
+    """
+
+    sha256: str
+    size: int
+    orientation: int | None
+    class_label: Label | None
+    regions: tuple[Region, ...]
 
     @property
     def suggested_class(self) -> Label | None:

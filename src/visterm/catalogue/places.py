@@ -1,7 +1,5 @@
 """Finds catalogued files and pictures by how people and label sources name them: a path, a folder, a content hash."""
 
-from __future__ import annotations
-
 import os
 import posixpath
 import re

@@ -1,10 +1,8 @@
 """The records of label sources, and the report of reading them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -83,78 +81,87 @@ class Skipped:
 
 
 @dataclass(slots=True)
-class Reading:
-    """The report of reading one label source: what was read, and what was skipped with the reason.
+class LabelSource:
+    """One source of labels: the number of pictures that it names, and of the labels that it gives them.
 
-    ``source`` and ``format`` together tell who states the records. ``notes`` are remarks about what was read all the
-    same. If the source is about some pictures of its folder only, ``about`` has their paths, and its silence about
-    another one means nothing. ``n_new`` statements were new to the catalogue, and ``n_withdrawn`` labels were withdrawn
-    because the source no longer has them.
+    ``source`` and ``format`` together tell who states the labels. ``new`` counts what was not known before;
+    ``withdrawn`` counts labels that the source no longer has.
     """
 
     source: str
     format: str
-    classes: Counter[str] = field(default_factory=Counter)
-    tags: Counter[str] = field(default_factory=Counter)
-    n_captions: int = 0
-    n_regions: int = 0
-    n_skipped: int = 0
-    #: The pictures of which something was skipped, and the number of skipped entries whose picture is unknown.
-    partly: set[str] = field(default_factory=set)
-    n_unplaced: int = 0
-    #: The first :data:`MAX_SKIPPED_KEPT` skipped entries.
-    skipped: list[Skipped] = field(default_factory=list)
-    notes: list[Skipped] = field(default_factory=list)
-    about: tuple[str, ...] | None = None
-    n_new: int = 0
-    n_withdrawn: int = 0
-    #: The usable rows of each picture, by the hash of its path: the paths themselves would take much memory.
-    _rows: Counter[int] = field(default_factory=Counter, repr=False)
+    pictures: int = 0
+    classes: int = 0
+    tags: int = 0
+    captions: int = 0
+    regions: int = 0
+    skipped: int = 0
+    new: int = 0
+    withdrawn: int = 0
 
-    @property
-    def n_pictures(self) -> int:
-        """How many different pictures the usable rows name."""
-        return len(self._rows)
+
+class Reading(LabelSource):
+    """A source of labels while it is read: also the names that it gives, and what was skipped with the reason.
+
+    ``notes`` are remarks about what was read all the same. If the source is about some pictures of its folder only,
+    ``about`` has their paths, and its silence about another one means nothing.
+    """
+
+    def __init__(self, source: str, format: str, *, about: tuple[str, ...] | None = None) -> None:
+        super().__init__(source, format)
+        self.about = about
+        self.class_names: Counter[str] = Counter()
+        self.tag_names: Counter[str] = Counter()
+        #: The first :data:`MAX_SKIPPED_KEPT` skipped entries.
+        self.skips: list[Skipped] = []
+        self.notes: list[Skipped] = []
+        #: The pictures of which something was skipped, and the number of skipped entries whose picture is unknown.
+        self.partly: set[str] = set()
+        self.n_unplaced = 0
+        #: The usable rows of each picture, by the hash of its path: the paths themselves would take much memory.
+        self._rows: Counter[int] = Counter()
 
     def skip(self, where: str, reason: str, *, picture: str | None = None) -> None:
         """Record that something at ``where`` was left out; ``picture`` is the path that it is about, where known."""
-        self.n_skipped += 1
+        self.skipped += 1
         if picture is None:
             self.n_unplaced += 1
         else:
             self.partly.add(picture)
-        if len(self.skipped) < MAX_SKIPPED_KEPT:
-            self.skipped.append(Skipped(where, reason))
+        if len(self.skips) < MAX_SKIPPED_KEPT:
+            self.skips.append(Skipped(where, reason))
 
     def leave_out(self, told: Collection[str], base: Path) -> None:
         """Forget what was skipped of files in ``base`` that have been ``told`` already: their pixels were skipped."""
-        kept = [skip for skip in self.skipped if str(base / skip.where) not in told]
-        self.n_skipped -= len(self.skipped) - len(kept)
-        self.skipped = kept
+        kept = [skip for skip in self.skips if str(base / skip.where) not in told]
+        self.skipped -= len(self.skips) - len(kept)
+        self.skips = kept
 
     def count(self, records: Iterator[Record]) -> Iterator[Record]:
         """Pass ``records`` through and count their contents."""
         for record in records:
-            self._rows[hash(record.path)] += 1
-            if record.class_name is not None:
-                self.classes[record.class_name] += 1
-            self.tags.update(record.tags)
-            self.n_captions += record.caption is not None
-            self.n_regions += len(record.regions)
+            self._count(record, 1)
             yield record
 
     def discount(self, record: Record) -> None:
         """A counted record turned out to be of no use."""
-        _lower(self._rows, [hash(record.path)])
-        _lower(self.classes, [record.class_name] if record.class_name is not None else [])
-        _lower(self.tags, record.tags)
-        self.n_captions -= record.caption is not None
-        self.n_regions -= len(record.regions)
+        self._count(record, -1)
+
+    def _count(self, record: Record, change: int) -> None:
+        self.pictures = _change(self._rows, [hash(record.path)], change)
+        self.classes = _change(self.class_names, [record.class_name] if record.class_name is not None else [], change)
+        self.tags = _change(self.tag_names, record.tags, change)
+        self.captions += change * (record.caption is not None)
+        self.regions += change * len(record.regions)
 
 
-def _lower(counter: Counter[T], items: Iterable[T]) -> None:
-    """Count each of ``items`` once less; ``-=`` would look through the whole counter every time."""
+def _change(counter: Counter[T], items: Iterable[T], change: int) -> int:
+    """Count each of ``items`` once more or less; how many different ones there are now.
+
+    ``-=`` would look through the whole counter every time.
+    """
     for item in items:
-        counter[item] -= 1
+        counter[item] += change
         if counter[item] <= 0:
             del counter[item]
+    return len(counter)

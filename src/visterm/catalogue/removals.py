@@ -4,8 +4,6 @@ A removed file is known by its path and by what it held. A copy or a moved file 
 does one whose metadata another program has changed. All functions here work within the caller's transaction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Puts a backup in place of a catalogue, after it was checked, and keeps what was there."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What is said of the pictures of a catalogue: labels, descriptions, and the vocabulary."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from visterm.catalogue import log, vocabulary

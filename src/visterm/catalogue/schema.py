@@ -1,7 +1,5 @@
 """The catalogue's database: its version, the upgrade of an older file, transactions, and errors in words."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager

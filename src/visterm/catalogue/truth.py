@@ -1,22 +1,19 @@
 """The labels that people and imports gave to readable pictures, as arrays to train on."""
 
-from __future__ import annotations
-
 import sqlite3
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
 from visterm.catalogue.acts import Act, Extent
 from visterm.catalogue.labels import rank_of
 from visterm.catalogue.records import PERSON
 from visterm.catalogue.schema import snapshot
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +59,6 @@ class Truth:
 
 def read_truth(connection: sqlite3.Connection) -> Truth:
     """Read the truth in one pass over the pictures and one over their labels."""
-    import numpy as np
-
     with snapshot(connection):
         ids = array("q")
         sha256: list[str] = []
@@ -117,8 +112,6 @@ def _copies(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, lis
 
 def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int]) -> Truth:
     """``known`` with the labels of some pictures read again; the rest is shared with ``known``."""
-    import numpy as np
-
     changed = np.array(sorted(set(ids).intersection(known.ids.tolist())), dtype=np.int64)
     rows = np.searchsorted(known.ids, changed)
     labels = _Labels(changed)
@@ -177,8 +170,6 @@ class _Labels:
     """The labels of some pictures, collected from the rows of the database."""
 
     def __init__(self, ids: NDArray[np.int64]) -> None:
-        import numpy as np
-
         self.ids = ids
         self.classes: list[str | None] = [None] * len(ids)
         self.accepted, self.rejected = _Pairs(), _Pairs()
@@ -247,9 +238,6 @@ class _Pairs:
         self._numbers.append(self.names.setdefault(name, len(self.names)))
 
     def matrix(self, tag_names: Sequence[str], n_pictures: int) -> csr_array:
-        import numpy as np
-        from scipy.sparse import csr_array
-
         columns = {name: column for column, name in enumerate(tag_names)}
         column_of_number = np.array([columns[name] for name in self.names], dtype=np.int64)
         rows, numbers = np.array(self._rows, dtype=np.int64), np.array(self._numbers, dtype=np.int64)
@@ -261,25 +249,17 @@ class _Pairs:
 
 def _used(columns: NDArray[np.integer[Any]], n_tags: int) -> NDArray[np.bool_]:
     """Which tags are among ``columns``."""
-    import numpy as np
-
     return np.bincount(columns, minlength=n_tags) > 0
 
 
 def _marked(tags: csr_array, named: NDArray[np.bool_]) -> csr_array:
     """Tags as they are read: marked where a complete description names them."""
-    import numpy as np
-    from scipy.sparse import csr_array
-
     marks = np.where(named, np.float32(_NAMED), np.float32(_GIVEN))
     return csr_array((marks, tags.indices, tags.indptr), shape=tags.shape)
 
 
 def _without_marks(tags: csr_array) -> tuple[csr_array, NDArray[np.bool_]]:
     """Tags as 0/1, and which of them were marked."""
-    import numpy as np
-    from scipy.sparse import csr_array
-
     ones = np.ones(len(tags.data), np.float32)
     return csr_array((ones, tags.indices, tags.indptr), shape=tags.shape), tags.data == _NAMED
 
@@ -288,9 +268,6 @@ def _with_rows(
     known: csr_array, known_names: list[str], names: list[str], rows: NDArray[np.intp], pairs: _Pairs
 ) -> csr_array:
     """``known`` with the columns ``names``, and with ``rows`` replaced by those of ``pairs``."""
-    import numpy as np
-    from scipy.sparse import csr_array, vstack
-
     n_pictures = known.shape[0]
     place = {name: column for column, name in enumerate(names)}
     columns = np.array([place[name] for name in known_names], dtype=known.indices.dtype)

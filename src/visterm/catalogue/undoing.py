@@ -5,8 +5,6 @@ has found since and no undo changes: a file that now holds another picture stays
 that was edited stays edited. An action that files have overtaken in this way cannot be redone.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from typing import Any

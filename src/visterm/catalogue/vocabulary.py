@@ -5,8 +5,6 @@ gives the new term. A dropped term keeps its labels, hidden until it is restored
 caller's transaction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -163,8 +163,10 @@ class Evidence:
 
         Case and accents are ignored.
         """
-        wanted, paths = unaccented(name.casefold()), self._texts.folded_paths
-        return self._texts.rows_of(place for place, path in enumerate(paths) if _is_named(path, wanted))
+        wanted = unaccented(name.casefold())
+        places = self._texts.of_files.get(wanted.rpartition("/")[2], ())
+        paths = self._texts.folded_paths
+        return self._texts.rows_of(place for place in places if _is_named(paths[place], wanted))
 
     def counts(self) -> Counter[str]:
         """How many pictures each known word or phrase has; words in captions and file names count if all letters."""
@@ -215,6 +217,16 @@ class Texts:
     def folded_paths(self) -> list[str]:
         """Every path, case-folded and without accents."""
         return [unaccented(path.casefold()) for path in self._all_paths]
+
+    @cached_property
+    def of_files(self) -> dict[str, list[int]]:
+        """The places in ``folded_paths`` of each file name, with its extension and without."""
+        places: dict[str, list[int]] = {}
+        for place, path in enumerate(self.folded_paths):
+            name = path.rpartition("/")[2]
+            for each in {name, name.rpartition(".")[0]}:
+                places.setdefault(each, []).append(place)
+        return places
 
     def _caption_keys(self) -> Iterator[tuple[int, str]]:
         return ((row, word_key(caption)) for row, caption in enumerate(self._captions) if caption)

@@ -4,8 +4,6 @@ numba compiles a function again when the function's own file has changed, not wh
 delete ``__pycache__``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar, overload

@@ -1,7 +1,5 @@
 """Where dense algebra runs: in NumPy, or in torch if it is installed and chosen."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

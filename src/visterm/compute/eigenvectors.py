@@ -1,7 +1,5 @@
 """Principal components: leading eigenvectors of symmetric matrices, with signs that do not depend on the solver."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

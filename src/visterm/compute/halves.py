@@ -1,7 +1,5 @@
 """Converts half-precision to single-precision numbers by their bits: exact, and several times faster than NumPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

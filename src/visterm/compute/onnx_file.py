@@ -4,8 +4,6 @@ An ONNX file is one protocol buffer message; https://github.com/onnx/onnx/blob/m
 the fields. The package ``onnx`` would add 33 MB to the installation for what these functions do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

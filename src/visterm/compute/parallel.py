@@ -5,8 +5,6 @@ computed from the data are sent, never the data. Threads are the default, since 
 the GIL. Processes, Ray and Dask are chosen by configuration and run the same tasks.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import warnings
@@ -70,7 +68,7 @@ class Engine:
             raise InputError(f"an engine needs a positive number of workers, or -1 for one per core, not {self.n_jobs}")
 
     @classmethod
-    def parse(cls, text: str) -> Engine:
+    def parse(cls, text: str) -> "Engine":
         """Read ``BACKEND[:N_JOBS][@ADDRESS]``."""
         match = re.fullmatch(r"(?P<backend>[a-z]+)(:(?P<n_jobs>-?\d+))?(@(?P<address>\S+))?", text.strip())
         if match is None:
@@ -78,7 +76,7 @@ class Engine:
         return cls(match["backend"], int(match["n_jobs"] or -1), match["address"] or "")
 
     @classmethod
-    def from_environment(cls) -> Engine:
+    def from_environment(cls) -> "Engine":
         """The engine named by ``VISTERM_ENGINE``, or threads on every core."""
         return cls.parse(os.environ.get("VISTERM_ENGINE", "threads"))
 

@@ -12,8 +12,6 @@ work goes on is a sentence for :func:`note`. The command line chooses the displa
 wants the events implements :class:`Display`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

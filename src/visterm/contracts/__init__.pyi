@@ -10,12 +10,20 @@ from .answers import pairs_of as pairs_of
 from .answers import rare_order as rare_order
 from .answers import unseen as unseen
 from .answers import word_scores as word_scores
+from .estimator import FRACTION as FRACTION
 from .estimator import FROM_0 as FROM_0
 from .estimator import FROM_1 as FROM_1
 from .estimator import FROM_2 as FROM_2
+from .estimator import INSIDE as INSIDE
 from .estimator import NOT_NEGATIVE as NOT_NEGATIVE
 from .estimator import POSITIVE as POSITIVE
+from .estimator import SHARE as SHARE
 from .estimator import Estimator as Estimator
+from .estimator import HasMethods as HasMethods
+from .estimator import Interval as Interval
+from .estimator import Options as Options
+from .estimator import StrOptions as StrOptions
+from .estimator import declared as declared
 from .inputs import check_classes as check_classes
 from .inputs import check_denied as check_denied
 from .inputs import check_feature_mapping as check_feature_mapping
@@ -37,20 +45,27 @@ from .types import Matrix as Matrix
 from .types import Scores as Scores
 
 __all__ = [
+    "FRACTION",
     "FROM_0",
     "FROM_1",
     "FROM_2",
+    "INSIDE",
     "NOT_NEGATIVE",
     "POSITIVE",
+    "SHARE",
     "UNKNOWN_CLASS",
     "AnnotatorMixin",
     "Compressed",
     "Estimator",
     "Features",
+    "HasMethods",
+    "Interval",
     "JointMixin",
     "Matrix",
+    "Options",
     "ScoredPictures",
     "Scores",
+    "StrOptions",
     "Task",
     "check_classes",
     "check_denied",
@@ -59,6 +74,7 @@ __all__ = [
     "check_queries",
     "check_tags",
     "class_scores",
+    "declared",
     "has_class",
     "in_single",
     "is_several",

@@ -1,7 +1,5 @@
 """What every annotator can do with its scores: give tags, and say how good they are."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

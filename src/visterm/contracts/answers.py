@@ -1,7 +1,5 @@
 """What a fitted method says of pictures: scores of classes and of words, beliefs about two words together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +25,7 @@ class ScoredPictures:
     pairs: Sequence[tuple[int, int]]
 
     @classmethod
-    def by(cls, estimator: Any, X: Features, scores: Floats | None = None) -> ScoredPictures:
+    def by(cls, estimator: Any, X: Features, scores: Floats | None = None) -> "ScoredPictures":
         """The pictures ``X``, scored by a fitted estimator; ``scores`` are its word scores, if they are known."""
         _, pairs = pairs_of(estimator)
         found = word_scores(estimator, X) if scores is None else scores

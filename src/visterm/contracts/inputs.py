@@ -1,7 +1,5 @@
 """Checks of the input of methods; every message says what is wrong, where, and what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard, cast
 

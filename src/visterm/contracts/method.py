@@ -1,7 +1,5 @@
 """A row of the registry. Nothing heavy is imported here: the command line reads the rows at every start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """The tasks a user can name. Nothing heavy is imported here: the command line reads this at every start."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 #: A picture whose class is not known, as in scikit-learn's semi-supervised methods.

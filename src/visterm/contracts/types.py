@@ -4,8 +4,6 @@ Pictures are rows everywhere. ``X`` is a dense float array, a CSR matrix of coun
 name to array for methods that take several features.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """Sums over pairs of rows that no matrix product gives. Each docstring gives the NumPy equivalent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

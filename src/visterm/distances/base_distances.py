@@ -1,19 +1,18 @@
 """Base distances of several features on one scale: computed once, shared by every method that needs them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from dataclasses import KW_ONLY
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Estimator, Features, Matrix, check_feature_mapping, is_several, n_pictures, take
+from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
+from visterm.contracts.estimator import Estimator, StrOptions, declared
 from visterm.distances.metrics import METRICS, automatic_metric, metric_named
 from visterm.distances.nearest_rows import BLOCK_BYTES, smallest
 from visterm.errors import InputError
@@ -39,6 +38,7 @@ WEIGHABLE = ("chi2", "l1")
 _DOUBLE_UP_TO = 2**21
 
 
+@declared
 class BaseDistances(Estimator):
     """The distances from pictures to the training pictures by each of several features.
 
@@ -64,12 +64,11 @@ class BaseDistances(Estimator):
     """
 
     #: By feature, what each dimension is multiplied by (:meth:`with_dimension_weights`); earlier models have none.
-    dimension_weights_: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    dimension_weights_ = cast("Mapping[str, NDArray[Any]]", MappingProxyType({}))
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [str, Mapping],
-        "scale": [StrOptions({"mean", "largest"})],
-    }
+    metric: Annotated[Any, str, Mapping] = "auto"
+    _: KW_ONLY
+    scale: Annotated[str, StrOptions({"mean", "largest"})] = "mean"
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "metrics_": "mapping",
         "scales_": "mapping",
@@ -78,10 +77,6 @@ class BaseDistances(Estimator):
         "n_train_": "n_train=int >0",
         "rows_": "nothing | n_train int >=0",
     }
-
-    def __init__(self, metric: Any = "auto", *, scale: str = "mean") -> None:
-        self.metric = metric
-        self.scale = scale
 
     def fit(self, X: Features, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:  # noqa: ARG002
         """Prepare the training pictures for comparison, and measure their mean distance by each feature.
@@ -182,7 +177,7 @@ class BaseDistances(Estimator):
         """The precision of the distances of :meth:`map_blocks`."""
         return next((train.dtype for train in self.train_features_.values()), np.dtype(np.float32))
 
-    def with_dimension_weights(self, weights: Mapping[str, NDArray[Any]]) -> BaseDistances:
+    def with_dimension_weights(self, weights: Mapping[str, NDArray[Any]]) -> "BaseDistances":
         """The same distances with every dimension ``j`` of a feature counted ``weights[feature][j]`` times.
 
         The metrics of these features must be in :data:`WEIGHABLE`: their sums over dimensions grow in proportion when a
@@ -195,7 +190,7 @@ class BaseDistances(Estimator):
         }
         return weighed
 
-    def of_feature(self, name: str) -> BaseDistances:
+    def of_feature(self, name: str) -> "BaseDistances":
         """The same distances by one of the features only."""
         part = copy(self)
         part.metrics_, part.scales_ = {name: self.metrics_[name]}, {name: self.scales_[name]}
@@ -204,7 +199,7 @@ class BaseDistances(Estimator):
         part.n_features_in_ = self.feature_widths_[name]
         return part
 
-    def to_some(self, rows: NDArray[np.intp]) -> BaseDistances:
+    def to_some(self, rows: NDArray[np.intp]) -> "BaseDistances":
         """The same distances to some of the training pictures only."""
         part = copy(self)
         part.rows_ = rows if self.rows_ is None else self.rows_[rows]

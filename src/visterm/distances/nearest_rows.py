@@ -1,7 +1,5 @@
 """The nearest rows: every pair is compared, in blocks, so that memory stays bounded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Documents: what the workspace answers with, in Python a dataclass, for machines the same as JSON."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, is_dataclass
 from enum import Enum

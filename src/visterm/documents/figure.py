@@ -1,7 +1,5 @@
 """How good something is: a share with its interval, and what it was measured on; in words too."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """Documents about pictures, as a notebook shows them: thumbnails with a line of text."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Numbers as people read them, for the command line, contact sheets and the page."""
 
-from __future__ import annotations
-
 #: From here on, a number that should be a share is taken for a percentage; a smaller one is more likely a slip.
 _LEAST_PERCENTAGE = 10
 

@@ -6,8 +6,6 @@ follow each other rarely (Western, Central European) or nearly always (Cyrillic)
 of the language under which the text is most probable is taken, and :class:`Decoded` tells that it is a guess.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

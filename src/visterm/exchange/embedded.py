@@ -4,8 +4,6 @@ It skips from block to block by their lengths, so a picture takes a few small re
 before the damage.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zlib

@@ -1,7 +1,5 @@
 """Texts in EXIF, which has the layout of a TIFF file: descriptions by cameras and programs, keywords by Windows."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """Cells of a table that a spreadsheet would take for a formula: a mark before them prevents that."""
 
-from __future__ import annotations
-
 import re
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")

@@ -1,7 +1,5 @@
 """Keywords and captions in IPTC records (the Information Interchange Model), which older programs embed in pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ and unknown properties stay as they are. Visterm records what it added, and remo
 ``visterm:catalogue`` names the catalogue that wrote them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
@@ -75,7 +73,7 @@ def merge_packet(
     return packet if after == before else after.encode()
 
 
-def _merge_items(properties: _Properties, namespace: str, name: str, texts: Mapping[str, Sequence[str]]) -> None:
+def _merge_items(properties: "_Properties", namespace: str, name: str, texts: Mapping[str, Sequence[str]]) -> None:
     """Make ``texts`` items of an array property; each of Visterm's records names those it added (the first counts)."""
     wanted: dict[str, str] = {}
     for record, items in texts.items():
@@ -97,7 +95,7 @@ def _merge_items(properties: _Properties, namespace: str, name: str, texts: Mapp
             properties.extend(VISTERM, record, ours)
 
 
-def _merge_caption(properties: _Properties, wanted: str | None) -> None:
+def _merge_caption(properties: "_Properties", wanted: str | None) -> None:
     written = next(iter(properties.plain_values(VISTERM, "caption")), None)
     items = sorted(properties.items(DC, "description"), key=lambda item: item.getAttribute("xml:lang") != "x-default")
     present = next(filter(None, map(_text, items)), None)

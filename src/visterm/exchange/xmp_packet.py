@@ -1,7 +1,5 @@
 """Reads tags, class and caption from an XMP packet, whichever program wrote it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder

@@ -1,7 +1,5 @@
 """The folder of a feature store: its manifest, its files, and the position of each picture's row in them."""
 
-from __future__ import annotations
-
 import re
 import secrets
 import zlib

@@ -1,7 +1,5 @@
 """The keys of rows as stored on disk, and the row of each key: 16 bytes of memory per key, no Python objects."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -61,7 +59,7 @@ class KeyIndex:
             places[pending] += 1
         return found
 
-    def is_like(self, other: KeyIndex) -> bool:
+    def is_like(self, other: "KeyIndex") -> bool:
         """Whether both have the same keys in the same rows; then they share their sorted marks."""
         alike = np.array_equal(self.digests, other.digests) and np.array_equal(self._removed, other._removed)
         if alike:

@@ -1,7 +1,5 @@
 """From pictures to features: decoded once for all recipes, in parallel; one bad picture never stops the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

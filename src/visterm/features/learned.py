@@ -1,7 +1,5 @@
 """What a recipe learned from a collection, in a file of its own."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from pathlib import Path

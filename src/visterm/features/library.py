@@ -1,7 +1,5 @@
 """What recipes learned from a collection, and the features they computed: each computed once, stored by content."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -269,7 +267,7 @@ class FeatureLibrary:
         """Where what the recipe ``name`` learned is kept."""
         return self.folder / "recipes" / f"{_file_name(name)}.safetensors"
 
-    def _stores(self, recipe: Recipe) -> _RecipeStores:
+    def _stores(self, recipe: Recipe) -> "_RecipeStores":
         """The stores of a recipe, opened at the first use; deleted ones are created again."""
         name = (recipe.name, recipe.hash)
         with self._guard:

@@ -5,8 +5,6 @@ cost only the rows concerned, a process killed at any moment leaves exactly the 
 of readers can read while one writer writes. :meth:`FeatureStore.compact` drops replaced and removed rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,7 +48,7 @@ class FeatureStore:
         self._folder.manifest()  # raises an error if it holds other features
 
     @classmethod
-    def open(cls, folder: Path) -> FeatureStore:
+    def open(cls, folder: Path) -> "FeatureStore":
         """The existing store in ``folder``."""
         manifest = FeatureFolder.read(folder)
         return cls(folder, manifest.spec, recipe=manifest.recipe)
@@ -124,7 +122,7 @@ class FeatureStore:
         self._append(keys, prepare(rows, keys, self.spec), wait=wait)
 
     @contextmanager
-    def writer(self, *, batch_bytes: int = _BATCH_BYTES, wait: bool = True) -> Iterator[FeatureWriter]:
+    def writer(self, *, batch_bytes: int = _BATCH_BYTES, wait: bool = True) -> Iterator["FeatureWriter"]:
         """Add rows one by one; they are appended in batches of about ``batch_bytes``, the last one when the block ends.
 
         When the block fails, rows added before are kept. Other processes that want to write wait; if one is writing

@@ -23,7 +23,6 @@ from visterm.find.words.reading import Understood
 from visterm.models import Model
 
 _ONLY_PEOPLE = "no model can search yet, so only what people wrote was searched: train one to find more"
-_NOT_TRAINED = "no model has learned your labels yet: train one to find more"
 _NO_TAGS = "no model can search for tags yet: train one to find more"
 #: If nobody says that a picture matches, and the best is less likely than this, the findings are weak: a picture is
 #: then at least twice as likely wrong as right.
@@ -129,7 +128,7 @@ def findings(query: str, model: Model | None, ready: Ready, hits: Hits, kept: np
         query=query,
         model=None if model is None else model.info.reference,
         notes=[*notes, *_notes_about(model, query, ready, looked=hits.by_look)],
-        unknown=[note.word for note in hits.notes if note.meant is None and not note.by_look],
+        unknown=[note.word for note in hits.notes if note.meant is None and (missing or not note.by_look)],
         ignored=hits.ignored,
         taken_as={note.word: note.meant for note in hits.notes if note.meant is not None},
         near_in_meaning={
@@ -163,7 +162,7 @@ def _notes_about(model: Model | None, query: str, ready: Ready, *, looked: bool)
     if model is not None:
         return doubts_about(model, Task.RANK)
     if looked:
-        return [_NOT_TRAINED] if ready.collection.evidence.tag_keys else []
+        return [_NO_TAGS] if ready.collection.evidence.tag_keys else []
     fields = {term.field for term in terms(parse(query))}
     if fields.isdisjoint({None, "tag", *(() if ready.classified else ("class",))}):
         return []  # a model would find no more

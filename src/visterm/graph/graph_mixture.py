@@ -1,20 +1,19 @@
 """The mixture of unigrams over a graph of similar pictures: LapMixUnigram, ready to use."""
 
-from __future__ import annotations
-
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import Annotated, Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import NOT_NEGATIVE, AnnotatorMixin, Features, Scores
-from visterm.graph.inference.lapvar import Array
-from visterm.graph.picture_graph import PictureGraph
+from visterm.contracts import FROM_1, NOT_NEGATIVE, AnnotatorMixin, Features, Interval, Scores, StrOptions, declared
+from visterm.graph.inference.lapvar import METHODS, Array
+from visterm.graph.picture_graph import WEIGHTS, PictureGraph
 from visterm.graph.regularized import GraphRegularized
 from visterm.topics import TopicModel, UnigramMixture
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class GraphMixture(AnnotatorMixin, TopicModel):
     """Tags a collection with few tagged pictures, by topics that similar pictures share (Shao et al. 2014).
 
@@ -31,20 +30,14 @@ class GraphMixture(AnnotatorMixin, TopicModel):
     scores_are_probabilities = True
     learns_from_untagged = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: PictureGraph._parameter_constraints[name] for name in ("n_neighbors", "metric", "weights")},
-        **{name: GraphRegularized._parameter_constraints[name] for name in ("strength", "method")},
-        "smoothing": [NOT_NEGATIVE],
-    }
-
     n_topics: int = 50
     _: KW_ONLY
-    n_neighbors: int = 10
+    n_neighbors: Annotated[int, FROM_1] = 10
     metric: str = "cosine"
-    weights: str = "binary"
-    strength: float | str = "auto"
-    method: str = "lapvar1"
-    smoothing: float = 0.1
+    weights: Annotated[str, StrOptions(WEIGHTS)] = "binary"
+    strength: Annotated[float | str, Interval(Real, 0, None, closed="both"), StrOptions({"auto"})] = "auto"
+    method: Annotated[str, StrOptions(METHODS)] = "lapvar1"
+    smoothing: Annotated[float, NOT_NEGATIVE] = 0.1
     n_tokens: float | None = None
     held_out_share: float = 0.2
     max_iter: int = 60

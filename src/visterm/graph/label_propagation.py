@@ -1,24 +1,21 @@
 """Label propagation: tags spread from tagged pictures along the links between similar pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
 from visterm.compute.threads import in_threads
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags
-from visterm.contracts.estimator import Estimator
+from visterm.contracts.estimator import FROM_1, SHARE, Estimator, Interval, StrOptions, declared
 from visterm.errors import InputError
 from visterm.graph.inference.held_out import hide_tags, tag_surprise
-from visterm.graph.picture_graph import PictureGraph
+from visterm.graph.picture_graph import WEIGHTS, PictureGraph
 from visterm.topics import distributions
 
 Array = NDArray[np.float64]
@@ -94,7 +91,7 @@ def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000) -> A
     return state
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class LabelPropagation(AnnotatorMixin, Estimator):
     """Spreads tags to similar pictures, and on to pictures similar to those; learns only how far to spread.
 
@@ -112,22 +109,14 @@ class LabelPropagation(AnnotatorMixin, Estimator):
     scores_are_probabilities = True
     learns_from_untagged = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: PictureGraph._parameter_constraints[name] for name in ("n_neighbors", "metric", "weights")},
-        "alpha": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
-        "alphas": ["array-like"],
-        "held_out_share": [Interval(Real, 0, 1, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    n_neighbors: int = 10
+    n_neighbors: Annotated[int, FROM_1] = 10
     _: KW_ONLY
     metric: str = "cosine"
-    weights: str = "binary"
-    alpha: float | str = "auto"
-    alphas: Sequence[float] = REACHES
-    held_out_share: float = 0.2
-    random_state: Any = 0
+    weights: Annotated[str, StrOptions(WEIGHTS)] = "binary"
+    alpha: Annotated[float | str, Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})] = "auto"
+    alphas: Annotated[Sequence[float], "array-like"] = REACHES
+    held_out_share: Annotated[float, SHARE] = 0.2
+    random_state: Annotated[Any, "random_state"] = 0
 
     def fit(self, X: Features, tags: Any, *, graph: PictureGraph | None = None) -> Self:
         """Spread the tags over all pictures; ``graph`` is one already fitted to them."""

@@ -1,18 +1,15 @@
 """A graph of similar pictures: every picture is linked to its nearest pictures."""
 
-from __future__ import annotations
-
-from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import Features, Matrix, check_features
-from visterm.contracts.estimator import Estimator
+from visterm.contracts import Features, Matrix, check_features, declared
+from visterm.contracts.estimator import FROM_1, Estimator, StrOptions
 from visterm.distances import metric_named, nearest
 from visterm.errors import InputError
 from visterm.graph.nearest.approximate import nearest_of_all
@@ -26,7 +23,7 @@ _ABOUT, _ALMOST = 1.001, 1e-6
 _DROPPED, _HALF = 4, 8
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class PictureGraph(Estimator):
     """Links every picture to its most similar pictures, as a symmetric matrix of weights.
 
@@ -60,19 +57,11 @@ class PictureGraph(Estimator):
     (2, array([[0., 1., 0., 0., 0.]]))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "metric": [str],
-        "weights": [StrOptions(WEIGHTS)],
-        "exact_up_to": [Real],
-        "random_state": [Integral],
-    }
-
-    n_neighbors: int = 10
+    n_neighbors: Annotated[int, FROM_1] = 10
     _: KW_ONLY
     metric: str = "cosine"
-    weights: str = "binary"
-    exact_up_to: int = 20_000
+    weights: Annotated[str, StrOptions(WEIGHTS)] = "binary"
+    exact_up_to: Annotated[int, Real] = 20_000
     random_state: int = 0
 
     def fit(self, X: Features, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's estimators take a y

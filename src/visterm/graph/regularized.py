@@ -1,21 +1,20 @@
 """A topic model that is smooth over a graph of similar pictures; it tags all pictures from a few tagged ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils import check_random_state
 
 from visterm.calibration import TagConfidence
 from visterm.compute import progress
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, is_several
+from visterm.contracts.estimator import HasMethods, Interval, StrOptions, declared
 from visterm.errors import InputError
 from visterm.graph.inference.allocation import AllocationCase
 from visterm.graph.inference.aspects import AspectCase
@@ -48,7 +47,7 @@ def case_of(model: Any) -> Case:
     raise InputError(f"a {type(model).__name__} cannot be regularised over a graph: choose one of {names}")
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class GraphRegularized(AnnotatorMixin, TopicModel):
     """Graph-regularised variational inference (Shao et al., ACM TIST 2014) over a topic model, by composition.
 
@@ -98,25 +97,15 @@ class GraphRegularized(AnnotatorMixin, TopicModel):
 
     scores_are_probabilities = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "model": [HasMethods("get_params"), None],
-        "graph": [PictureGraph, None],
-        "strength": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
-        "method": [StrOptions(METHODS)],
-        "strengths": ["array-like"],
-        "model_feature": [str, None],
-        "graph_feature": [str, None],
-    }
-
     #: What the graph makes similar, where that is not the proportions.
     compared_ = None
 
-    model: Any = None
+    model: Annotated[Any, HasMethods("get_params"), None] = None
     graph: PictureGraph | None = None
     _: KW_ONLY
-    strength: float | str = "auto"
-    method: str = "lapvar1"
-    strengths: Sequence[float] = STRENGTHS
+    strength: Annotated[float | str, Interval(Real, 0, None, closed="both"), StrOptions({"auto"})] = "auto"
+    method: Annotated[str, StrOptions(METHODS)] = "lapvar1"
+    strengths: Annotated[Sequence[float], "array-like"] = STRENGTHS
     held_out_share: float = 0.2
     model_feature: str | None = None
     graph_feature: str | None = None
@@ -172,8 +161,6 @@ class GraphRegularized(AnnotatorMixin, TopicModel):
         self.held_out_ = np.array(looks)
 
     def _learn(self, model: Any, X: sparse.csr_array, tags: sparse.csr_array, y: Any, strength: float) -> Learned:
-        from sklearn.utils import check_random_state
-
         random = check_random_state(self.random_state)
         lapvar = LapVar(self.graph_.links_, strength, self.method, random)
         return case_of(model).fit(model, X, tags, y, lapvar)

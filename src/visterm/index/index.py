@@ -4,8 +4,6 @@ It stores both a model's scores for every word (a few hundred numbers per pictur
 compared. Text search reads the dimensions of its words; a search for similar pictures compares all dimensions.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading
@@ -56,7 +54,7 @@ class Index:
         self._seen = Snapshot(_Places(()), np.empty((0, n_dims), dtype))
 
     @classmethod
-    def open(cls, folder: Path) -> Index:
+    def open(cls, folder: Path) -> "Index":
         """Open the index in ``folder``."""
         found = FeatureStore.open(folder)
         return cls(found.spec.n_dims, dtype=found.spec.dtype, folder=folder, about=found.recipe)

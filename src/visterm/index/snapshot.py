@@ -1,7 +1,5 @@
 """An index at one moment: vectors that no longer change, and the search for the nearest pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,46 +1,23 @@
 """Adds pictures and their labels to the catalogue, and removes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from visterm.catalogue.acts import TagsAre
 from visterm.catalogue.healing import heal
 from visterm.catalogue.places import posix
-from visterm.catalogue.records import PERSON, Reading, Record, Skipped
+from visterm.catalogue.records import PERSON, LabelSource, Reading, Record, Skipped
 from visterm.catalogue.scan import Files, add_folder
+from visterm.collection.holdings import Holdings
 from visterm.compute import progress
 from visterm.documents.document import Document
 from visterm.errors import InputError, UsageError
 from visterm.exchange.readers import check_unicode, find_labels, find_tables, names_pictures, open_labels, open_pictures
 from visterm.labels.exporting import without_exports
 from visterm.language.captions import MIN_COUNT, CaptionTokenizer
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
-
-
-@dataclass(frozen=True)
-class LabelSource:
-    """One source of labels: the number of pictures that it names, and of the labels that it gives them.
-
-    ``new`` counts what was not known before; ``withdrawn`` counts labels that the source no longer has.
-    """
-
-    source: str
-    format: str
-    pictures: int
-    classes: int
-    tags: int
-    captions: int
-    regions: int
-    skipped: int
-    new: int = 0
-    withdrawn: int = 0
 
 
 @dataclass(frozen=True)
@@ -162,20 +139,20 @@ def _add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Ad
         _apply(holdings, reading, base, records, options.tags_are)
         reading.leave_out(told, base)
         asked_for = reading.source in named and options.format in (None, reading.format)
-        if reading.n_pictures or reading.skipped or reading.n_withdrawn or asked_for:
+        if reading.pictures or reading.skips or reading.withdrawn or asked_for:
             readings.append(reading)
     caption_tags = options.caption_tags
     if caption_tags is None:
-        caption_tags = any(reading.n_captions and not reading.tags for reading in readings)
+        caption_tags = any(reading.captions and not reading.tags for reading in readings)
     language, phrases = holdings.catalogue.language, tuple(options.phrases)
     words = _Remembering(CaptionTokenizer(min_count=options.min_count, phrases=phrases, language=language))
     n_caption_tags = holdings.catalogue.derive_tags(words, tags_are=options.tags_are) if caption_tags else 0
     return Addition(
         dry_run=False,
         files=report.files,
-        labels=[_label_source(reading) for reading in readings],
+        labels=list(readings),
         caption_tags=n_caption_tags,
-        skipped=[*report.skipped, *(skip for reading in readings for skip in reading.skipped)],
+        skipped=[*report.skipped, *(skip for reading in readings for skip in reading.skips)],
         caption_words=words.n_kept,
         other_words=words.n_others,
         other_formats=dict(report.other_formats.most_common()),
@@ -242,18 +219,3 @@ def attach(holdings: Holdings, record: str | Path, file: Path) -> Attached:
     done = holdings.catalogue.attach(record, file.absolute())
     said = [label for label in (*done.classes, *done.tags) if label.state != "suggested"]
     return Attached(done.sha256, list(done.paths), len(said))
-
-
-def _label_source(reading: Reading) -> LabelSource:
-    return LabelSource(
-        reading.source,
-        reading.format,
-        pictures=reading.n_pictures,
-        classes=len(reading.classes),
-        tags=len(reading.tags),
-        captions=reading.n_captions,
-        regions=reading.n_regions,
-        skipped=reading.n_skipped,
-        new=reading.n_new,
-        withdrawn=reading.n_withdrawn,
-    )

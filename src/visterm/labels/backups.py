@@ -1,7 +1,5 @@
 """Writes all that is known of the pictures to one file, and restores it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,20 +1,16 @@
 """A person's decisions about what models suggest: many at once, as one step that can be undone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from visterm.catalogue.acts import Act, AnsweredQueue
 from visterm.catalogue.labels import Kind, LabelRow
 from visterm.catalogue.records import PERSON
+from visterm.collection.holdings import Holdings
 from visterm.errors import InputError
 from visterm.labels.labelling import Labelled
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,19 @@
 """Labels out of the catalogue, into files other programs read."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from visterm.catalogue.healing import heal
+from visterm.collection.holdings import Holdings
 from visterm.errors import InputError, UsageError, VistermError
 from visterm.exchange.writers import Exported
 from visterm.exchange.writers import export as write
 from visterm.exchange.writers.sidecars import pictures_within
 from visterm.storage import write_text_atomically
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
-
 
 #: The format of a file by its ending.
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet", ".json": "coco"}

@@ -1,17 +1,12 @@
 """What was changed, by whom and when; undone and redone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from visterm.catalogue.history import Action
+from visterm.collection.holdings import Holdings
 from visterm.documents.document import Document
 from visterm.errors import InputError
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,21 @@
 """What a person says of pictures: classes, tags, denials, and what a model suggested."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from visterm.catalogue.acts import Act
 from visterm.catalogue.healing import heal
 from visterm.catalogue.labels import KINDS, Kind, LabelRow, clean_name
 from visterm.catalogue.pictures import Label, Picture
 from visterm.catalogue.records import IMPORT, PERSON
+from visterm.collection.holdings import Holdings
 from visterm.documents.document import Document
 from visterm.documents.wording import counted
 from visterm.errors import InputError, UsageError
 from visterm.labels.statement import Statement
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 #: What can be cleared: all a person said about a kind, or about one name of it.
 _CLEARABLE: dict[str, Kind] = {"class": "class", "tags": "tag"}

@@ -1,20 +1,15 @@
 """The vocabulary of a collection: its classes and tags, and how a person edits them."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from visterm.catalogue.labels import Kind
 from visterm.catalogue.vocabulary import TermUse
+from visterm.collection.holdings import Holdings
 from visterm.contracts.tasks import Task
 from visterm.documents.document import Document
 from visterm.errors import InputError
-
-if TYPE_CHECKING:
-    from visterm.collection.holdings import Holdings
 
 
 @dataclass(frozen=True)

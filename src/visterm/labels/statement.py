@@ -1,7 +1,5 @@
 """What a person says of pictures in one step, and the act by which its labels are given."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -9,9 +9,9 @@ from functools import cache
 _VERBS = """
     abandon absorb accept accompany act adapt add adjust admire adopt advance age aim allow amuse anchor announce
     appear apply approach argue arouse arrange arrest arrive ascend ask assemble assist attach attack attempt attend
-    avoid await award bake balance bark bask bat bathe battle be beat become begin bend bike bind bite blend bless
-    blindfold block bloom blow board bob boil bounce brave break breathe brew bring browse brush bubble build bump
-    bundle burn burst bury buy call camp cancel canoe captivate capture caress carry carve cast catch celebrate
+    avoid await award bake balance bark bask bat bathe battle be bear beat become begin bend bike bind bite blend
+    bless blindfold block bloom blow board bob boil bounce brave break breathe brew bring browse brush bubble build
+    bump bundle burn burst bury buy call camp cancel canoe captivate capture caress carry carve cast catch celebrate
     challenge change chant charge charm chase chat check cheer chew chop chuckle clap clasp clean clench click climb
     cling clip close clutch coach coil collapse collect color colour comb combine come comfort command compare
     compete complete compose concentrate conduct confuse congregate connect consider construct consume contain
@@ -63,11 +63,11 @@ VERBS = frozenset(_VERBS.split())
 
 #: Verbs whose plain form names a thing more often than an act.
 _THINGS_TOO = """
-    bloom board call clap cook cover cross cut dance dip dress drink drop face fall feed fight float fly fold form
-    grill guard guide hang head herd hike hug hurdle jump kiss light line lock lounge mount nap paddle paint park pass
-    pedal peel pet place plant play point present press protest race ride roast roll sail search set shop shovel show
-    skate ski slide smile smoke spray stack step stick stroke study surf swing tie tour train turn walk watch wave
-    work wrap
+    bear bloom board call clap cook cover cross cut dance dip dress drink drop face fall feed fight float fly fold
+    form grill guard guide hang head herd hike hug hurdle jump kiss light line lock lounge mount nap paddle paint
+    park pass pedal peel pet place plant play point present press protest race ride roast roll sail search set shop
+    shovel show skate ski slide smile smoke spray stack step stick stroke study surf swing tie tour train turn walk
+    watch wave work wrap
 """
 THINGS_TOO = frozenset(_THINGS_TOO.split())
 
@@ -108,16 +108,16 @@ ACTIVITIES = frozenset(_ACTIVITIES.split())
 
 #: Words that end like a form of a verb and are none, or name another thing: fishing is not a fish.
 _NOUNS = """
-    ally anomaly assembly awning batting bearing bed bedding beginning being belly beloved blessing boating bobsled
-    bowling boxing breed building bully bunting butterfly ceiling clearing clothing coating covering crossing
-    cutting dolly dragonfly dressing duckling dumpling dwelling earring ending evening family farthing feed feeling
-    fencing filling firefly fishing flatbed flooring frosting gathering grating greeting gully hearing herring holly
-    housing hundred icing italy jagged jelly kindred king landing lettering lighting lightning lily lining lodging
-    marking meaning meeting monopoly moped morning naked offspring opening outing parking paving piercing plumbing
-    potbelly pudding ragged railing rally reed reply ring roofing rugged ruling sacred sapling seabed seating seed
-    serving shed shilling shipping sibling siding sled sling spelling spring starling steed stocking string stuffing
-    supply thing topping trolly tweed upbringing viking warning watershed wedding weed wellbeing wicked winding wing
-    wiring wrapping
+    ally anomaly assembly awning batting bed bedding beginning being belly beloved blessing boating bobsled bowling
+    boxing breed building bully bunting butterfly ceiling clearing clothing coating covering crossing cutting dolly
+    dragonfly dressing duckling dumpling dwelling earring ending evening family farthing feed feeling fencing
+    filling firefly fishing flatbed flooring frosting gathering grating greeting gully hearing herring holly housing
+    hundred icing italy jagged jelly kindred king landing lettering lighting lightning lily lining lodging marking
+    meaning meeting monopoly moped morning naked offspring opening outing parking paving piercing plumbing potbelly
+    pudding ragged railing rally reed reply ring roofing rugged ruling sacred sapling seabed seating seed serving
+    shed shilling shipping sibling siding sled sling spelling spring starling steed stocking string stuffing supply
+    thing topping trolly tweed upbringing viking warning watershed wedding weed wellbeing wicked winding wing wiring
+    wrapping
 """
 NOUNS = frozenset(_NOUNS.split())
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from visterm.compute.optional import first_line, imported
 from visterm.errors import InputError
-from visterm.pairs import Pair, Tower, pair_named
-from visterm.pairs.installed import USUAL_TEXTS
+from visterm.pairs import Pair, Tower
 from visterm.pairs.parts import CONFIG, SPECIAL_TOKENS, TEXTS, TOKENIZER, TOKENIZER_CONFIG
 from visterm.pairs.tower import IDS, MASK
 
@@ -23,8 +22,6 @@ Vectors = NDArray[np.float32]
 _USUAL_LENGTHS = {"clip": 77, "siglip": 64, "siglip2": 64, "chinese_clip": 52}
 #: Longer texts are cut, whatever a model could take: an attention layer needs memory for the square of the length.
 _MAX_TOKENS = 512
-#: The name of the vectors in the file of usual texts.
-_USUAL = "vectors"
 #: Tokenizers may need time for the square of a word's length.
 _MAX_CHARACTERS = 4096
 #: Families that learned from small letters only; the tokenizers of others know themselves what they need.
@@ -35,8 +32,8 @@ class PairTexts:
     """Texts as vectors beside those of pictures, by the pair ``pair``; nothing is opened before the first text.
 
     ``padded``: whether all texts are padded to :attr:`text_length` tokens, as they were in training; by default, what
-    the pair's trial has shown. Without padding, texts of the same number of tokens are computed together, so that a
-    text's vector does not depend on the others.
+    the pair's trial has shown. Only texts of the same number of tokens are computed together, so that a text's vector
+    does not depend on the others.
     """
 
     def __init__(self, pair: Pair, *, padded: bool | None = None) -> None:
@@ -50,13 +47,15 @@ class PairTexts:
 
     def encode(self, texts: Sequence[str], *, seconds: float | None = None) -> Vectors:
         """(n_texts, n_dims) of length one; ``seconds`` is the most that one run of the model may take."""
-        readable = [text.encode("utf-8", "replace").decode() for text in texts]
-        tokens = [self._tokens(text) if text.strip() else [] for text in readable]
+        tokens = [self._tokens(text) for text in texts]
+        counts = np.array([len(each) for each in tokens], int)
+        lengths = np.where(counts > 0, self.text_length, 0) if counts.any() and self.is_padded else counts
         vectors = np.zeros((len(texts), self.n_dims), np.float32)
-        lengths = np.array([len(each) for each in tokens], int)
         for length in np.unique(lengths[lengths > 0]).tolist():
             rows = np.flatnonzero(lengths == length)
-            found = self.tower.run(self._inputs([tokens[row] for row in rows]), seconds=seconds)
+            ids = np.array([[*tokens[row], *[self._pad] * (length - counts[row])] for row in rows], np.int64)
+            mask = (np.arange(length) < counts[rows, np.newaxis]).astype(np.int64)
+            found = self.tower.run({IDS: ids, MASK: mask}, seconds=seconds)
             if found.shape[1] != self.n_dims:
                 raise InputError(
                     f"{self.tower.name} gives texts {found.shape[1]} numbers, but pictures have {self.n_dims}: "
@@ -111,20 +110,14 @@ class PairTexts:
         family = str(self._pair.settings(CONFIG).get("model_type", ""))
         return family.startswith(_SMALL_LETTERS)
 
-    def _inputs(self, tokens: Sequence[Sequence[int]]) -> dict[str, NDArray[np.int64]]:
-        """Tokens of one length, padded if need be; the mask says which are not padding."""
-        padding = [self._pad] * (self.text_length - len(tokens[0])) if self.is_padded else []
-        ids = np.array([[*each, *padding] for each in tokens], np.int64)
-        mask = np.ones(ids.shape, np.int64)
-        mask[:, ids.shape[1] - len(padding) :] = 0
-        return {IDS: ids, MASK: mask}
-
     def _tokens(self, text: str) -> list[int]:
-        lowered = text.lower() if self._is_lowered else text
+        """The numbers of a text; none if it says nothing."""
+        readable = text.encode("utf-8", "replace").decode()[:_MAX_CHARACTERS]
+        if not readable.strip():
+            return []
+        tokenizer = self._opened()
         try:
-            return list(self._opened().encode(lowered[:_MAX_CHARACTERS]).ids)
-        except InputError:
-            raise
+            return list(tokenizer.encode(readable.lower() if self._is_lowered else readable).ids)
         except Exception as error:  # its errors have no class of their own
             raise InputError(f"{TOKENIZER} of the pair {self._pair.name!r} fails: {first_line(error)}") from error
 
@@ -154,24 +147,3 @@ def _texts_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the settings of a pair say of its text half."""
     texts = config.get("text_config")
     return texts if isinstance(texts, dict) else {}
-
-
-def usual_texts(full_name: str) -> Vectors:
-    """(n_texts, n_dims) of length one: texts that have to do with no collection in particular, by an installed pair."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    pair = pair_named(full_name)
-    data = pair.read(USUAL_TEXTS)
-    try:
-        vectors = load(data)[_USUAL]
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise InputError(f"{USUAL_TEXTS} of the pair {pair.name!r} is damaged: install the pair again") from error
-    return np.asarray(vectors, np.float32).reshape(-1, pair.trial.n_dims)
-
-
-def as_usual_texts(vectors: Vectors) -> bytes:
-    """The file that :func:`usual_texts` reads."""
-    from safetensors.numpy import save
-
-    return save({_USUAL: np.ascontiguousarray(vectors)})

@@ -72,6 +72,16 @@ class _Pictures:
     words: list[frozenset[str]]
 
 
+@dataclass(frozen=True)
+class _Drawn:
+    """A query that was drawn from what is said of the picture in ``row``: its text, and the forms of its words."""
+
+    kind: Asked
+    text: str
+    words: frozenset[str]
+    row: int
+
+
 def learn_any_words(holdings: Holdings) -> Model:
     """Learn from all that people said of pictures, measure it, and keep it; missing features are computed."""
     started = time.perf_counter()
@@ -226,14 +236,15 @@ def _queries(
     model = AnyWords(view.encoder, is_pair=view.is_pair).fit(take(X, train), said.select(train))
     codes = model.picture_codes(take(X, held_out))
     known = _known_words(holdings, collection, [pictures.rows[row] for row in held_out])
+    place = {row: at for at, row in enumerate(held_out.tolist())}
     asked = list(_asked(pictures, held_out, known, collection.frame.language))
     words_of = [pictures.words[row] for row in held_out.tolist()]
-    scores = model.score(codes, [text for _, text, _ in asked])
-    for (kind, _, words), near, seen in zip(asked, scores.near, scores.seen, strict=True):
-        relevant = np.array([words <= own for own in words_of])
-        told = [known[word] for word in sorted(words) if word in known] if kind != Asked.FOREIGN else []
+    scores = model.score(codes, [each.text for each in asked])
+    for each, near, seen in zip(asked, scores.near, scores.seen, strict=True):
+        relevant = np.array([each.words <= own for own in words_of])
+        told = [known[word] for word in sorted(each.words) if word in known] if each.kind != Asked.FOREIGN else []
         log_odds = logit(np.exp(together(told, DEPENDENCE))) if told else None
-        yield TextQuery(kind, near, seen, log_odds, relevant)
+        yield TextQuery(each.kind, near, seen, log_odds, relevant, place[each.row])
 
 
 def _found(queries: Sequence[TextQuery]) -> dict[str, Any]:
@@ -265,9 +276,7 @@ def _known_words(holdings: Holdings, collection: Collection, places: Sequence[in
     return {form: snapshot.dimension_at(place, slots) for form, place in forms.items() if " " not in form}
 
 
-def _asked(
-    pictures: _Pictures, held_out: NDArray[np.intp], known: dict[str, Array], language: str
-) -> Iterator[tuple[Asked, str, frozenset[str]]]:
+def _asked(pictures: _Pictures, held_out: NDArray[np.intp], known: dict[str, Array], language: str) -> Iterator[_Drawn]:
     """Up to three words that were said of one picture, and whole sentences; of each kind at most 300."""
     rng = np.random.default_rng(0)
     n_of = dict.fromkeys(Asked, 0)
@@ -284,7 +293,7 @@ def _asked(
             if (of_text, text) not in found and n_of[of_text] < _MAX_QUERIES and query:
                 found.add((of_text, text))
                 n_of[of_text] += 1
-                yield of_text, text, query
+                yield _Drawn(of_text, text, query, row)
 
 
 def _sentences(texts: Sequence[str], rng: np.random.Generator) -> Iterator[tuple[str, Asked]]:

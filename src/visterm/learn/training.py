@@ -86,8 +86,11 @@ class TrainedModel(ModelInfo, Document):
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A method that was compared on some features, with its main measure and standard error."""
+class ComparedMethod:
+    """A method that was compared on some features, with its main measure and standard error.
+
+    It is one task of an :class:`~visterm.learn.Attempt`, in figures; the attempt itself has the value of every picture.
+    """
 
     method: str
     recipe: str
@@ -127,7 +130,7 @@ class Outcome:
     suggestions: int | None = None
     learned_from: int = 0
     measures: dict[str, float] = field(default_factory=dict)
-    tried: list[Tried] = field(default_factory=list)
+    tried: list[ComparedMethod] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
     half_quality: float | None = None
     weak: list[str] = field(default_factory=list)
@@ -367,7 +370,7 @@ def _outcome(what: str, model: TrainedModel, choice: Choice | None) -> Outcome:
         suggestions=model.held_out_suggestions if task is Task.ANNOTATE else None,
         learned_from=model.learned_from(task),
         measures=model.metrics,
-        tried=[] if choice is None else [Tried.of(each, task) for each in choice.tried],
+        tried=[] if choice is None else [ComparedMethod.of(each, task) for each in choice.tried],
         untried=[] if choice is None else list(choice.untried),
         half_quality=None if choice is None else choice.half_value,
         weak=_weak(model),

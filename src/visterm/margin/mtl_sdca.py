@@ -1,33 +1,20 @@
 """Multitask representation learning: classes and tags share a learned subspace."""
 
-from __future__ import annotations
-
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.calibration import fit_temperature, tag_scales
 from visterm.compute import progress
-from visterm.contracts import (
-    FROM_1,
-    POSITIVE,
-    Features,
-    JointMixin,
-    Scores,
-    check_classes,
-    check_tags,
-    is_tag_matrix,
-    n_pictures,
-)
+from visterm.contracts import Features, JointMixin, Scores, check_classes, check_tags, is_tag_matrix, n_pictures
+from visterm.contracts.estimator import FROM_1, POSITIVE, StrOptions, declared
 from visterm.errors import InputError
 from visterm.margin.functions.expansion import folds, generator
 from visterm.margin.functions.one_vs_all import (
-    ONE_VS_ALL_PARAMETERS,
     OneVsAll,
     TrainingLabels,
     both_sides,
@@ -66,6 +53,7 @@ class Learned(NamedTuple):
     n_rounds: int = 0
 
 
+@declared
 class MultitaskSDCA(JointMixin, OneVsAll):
     """Learns classes and tags as tasks that share one linear map of the features: MTL-SDCA of Lapin et al. 2014.
 
@@ -109,59 +97,23 @@ class MultitaskSDCA(JointMixin, OneVsAll):
     array([0, 1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ONE_VS_ALL_PARAMETERS,
-        "mu": [POSITIVE, None],
-        "lam": [POSITIVE, None],
-        "n_dims": [FROM_1, None],
-        "loss": [str],
-        "max_iter": [Integral],
-        "until": [StrOptions({"settled", "one-round", "optimum"})],
-        "tag_power": [Real],
-        "max_work": [POSITIVE, None],
-        "warm_start": ["boolean"],
-    }
+    C: Annotated[float, POSITIVE] = 1.0
+    _: KW_ONLY
+    mu: Annotated[float | None, POSITIVE] = None
+    lam: Annotated[float | None, POSITIVE] = None
+    n_dims: Annotated[int | None, FROM_1] = None
+    loss: str = "hinge"
+    max_iter: int = 20
+    until: Annotated[str, StrOptions({"settled", "one-round", "optimum"})] = "settled"
+    tag_power: float = 1.0
+    max_work: Annotated[float | None, POSITIVE] = None
+    warm_start: bool = False
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",
         "n_iter_": "int >=0",
         "tag_means_": "n_tags",
         "tag_scales_": "n_tags",
     }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        mu: float | None = None,
-        lam: float | None = None,
-        n_dims: int | None = None,
-        kernel: str = "linear",
-        loss: str = "hinge",
-        tol: float = 1e-3,
-        max_iter: int = 20,
-        until: str = "settled",
-        intercept_scaling: float = 1.0,
-        calibration_folds: int = 3,
-        tag_power: float = 1.0,
-        max_work: float | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.mu = mu
-        self.lam = lam
-        self.n_dims = n_dims
-        self.kernel = kernel
-        self.loss = loss
-        self.tol = tol
-        self.max_iter = max_iter
-        self.until = until
-        self.intercept_scaling = intercept_scaling
-        self.calibration_folds = calibration_folds
-        self.tag_power = tag_power
-        self.max_work = max_work
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def fit(
         self, X: Features, y: ArrayLike | None = None, tags: Any = None, picture_weight: ArrayLike | None = None

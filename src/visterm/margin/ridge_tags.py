@@ -1,19 +1,18 @@
 """Tags by kernel ridge regression, with exact leave-one-out scores."""
 
-from __future__ import annotations
-
-from numbers import Real
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from visterm.calibration import tag_scales
-from visterm.contracts import POSITIVE, AnnotatorMixin, Features, Scores, check_tags, n_pictures
-from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, precision
+from visterm.contracts import POSITIVE, AnnotatorMixin, Features, Scores, check_tags, declared, n_pictures
+from visterm.margin.functions.expansion import precision
 from visterm.margin.functions.left_out import LeavesOut
 from visterm.margin.solver.ridge import LessonRidge, Lessons
 
 
+@declared
 class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     """Tags pictures by one ridge regression per tag, solved in closed form for all tags at once.
 
@@ -38,20 +37,12 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     learns_from_denied = True
     _kernel_of_one_feature = "exp-chi2"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **EXPANSION_PARAMETERS,
-        "alpha": [POSITIVE],
-        "tag_power": [Real],
-    }
+    alpha: Annotated[float, POSITIVE] = 0.1
+    _: KW_ONLY
+    kernel: str = "auto"
+    tag_power: float = 1.0
+    intercept_scaling: float = 1.0
     _fitted_constraints: ClassVar[dict[str, str]] = {"tag_means_": "n_tags", "tag_scales_": "n_tags"}
-
-    def __init__(
-        self, alpha: float = 0.1, *, kernel: str = "auto", tag_power: float = 1.0, intercept_scaling: float = 1.0
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.tag_power = tag_power
-        self.intercept_scaling = intercept_scaling
 
     def fit(self, X: Features, tags: Any, *, denied: Any = None) -> Self:
         """Solve for the tagged pictures and score each as if it had been left out."""

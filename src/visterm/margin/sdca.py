@@ -1,16 +1,14 @@
 """One-vs-all classification by stochastic dual coordinate ascent."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import POSITIVE, Features, is_several
+from visterm.contracts import POSITIVE, Features, StrOptions, declared, is_several
 from visterm.margin.functions.expansion import generator
-from visterm.margin.functions.one_vs_all import ONE_VS_ALL_PARAMETERS, OneVsAll
+from visterm.margin.functions.one_vs_all import OneVsAll
 from visterm.margin.functions.selection import choose_c
 from visterm.margin.solver.ascent import Solution, solve
 from visterm.margin.solver.inner_products import InnerProducts
@@ -20,6 +18,7 @@ from visterm.margin.solver.tasks import Problem
 Array = NDArray[Any]
 
 
+@declared
 class SDCAClassifier(OneVsAll):
     """Learns one function for each class against all other classes: STL-SDCA of Lapin et al. 2014.
 
@@ -46,37 +45,12 @@ class SDCAClassifier(OneVsAll):
     ['sea', 'wood']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ONE_VS_ALL_PARAMETERS,
-        "C": [POSITIVE, StrOptions({"auto"})],
-        "loss": [str],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "warm_start": ["boolean"],
-    }
+    C: Annotated[float | str, POSITIVE, StrOptions({"auto"})] = 1.0
+    _: KW_ONLY
+    loss: str = "hinge"
+    class_weight: Annotated[str | dict[Any, float] | None, StrOptions({"balanced"}), dict] = None
+    warm_start: bool = False
     _fitted_constraints: ClassVar[dict[str, str]] = {"C_": "float >0"}
-
-    def __init__(
-        self,
-        C: float | str = 1.0,
-        *,
-        kernel: str = "linear",
-        loss: str = "hinge",
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: str | dict[Any, float] | None = None,
-        calibration_folds: int = 3,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.loss = loss
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.calibration_folds = calibration_folds
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn from the pictures whose class is known; ``picture_weight`` multiplies the losses of each picture."""

@@ -1,15 +1,14 @@
 """Two layers of one-vs-all classifiers."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.contracts import POSITIVE, Features
+from visterm.contracts import POSITIVE, Features, declared
 from visterm.margin.functions.expansion import generator
-from visterm.margin.functions.one_vs_all import ONE_VS_ALL_PARAMETERS, OneVsAll
+from visterm.margin.functions.one_vs_all import OneVsAll
 from visterm.margin.solver.ascent import solve
 from visterm.margin.solver.inner_products import FeatureInnerProducts, InnerProducts
 from visterm.margin.solver.losses import loss_named
@@ -18,6 +17,7 @@ from visterm.margin.solver.tasks import Problem
 Array = NDArray[Any]
 
 
+@declared
 class StackedSDCA(OneVsAll):
     """Learns one-vs-all functions from the scores of one-vs-all functions: STL-SDCA-Stacked of Lapin et al. 2014.
 
@@ -30,32 +30,10 @@ class StackedSDCA(OneVsAll):
     array([0, 1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ONE_VS_ALL_PARAMETERS,
-        "C_second": [POSITIVE],
-        "loss": [str],
-    }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        C_second: float = 1.0,
-        kernel: str = "linear",
-        loss: str = "hinge",
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        calibration_folds: int = 3,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.C_second = C_second
-        self.kernel = kernel
-        self.loss = loss
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.calibration_folds = calibration_folds
-        self.random_state = random_state
+    C: Annotated[float, POSITIVE] = 1.0
+    _: KW_ONLY
+    C_second: Annotated[float, POSITIVE] = 1.0
+    loss: str = "hinge"
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn both layers from the pictures whose class is known; ``picture_weight`` multiplies their losses."""

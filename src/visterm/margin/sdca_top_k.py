@@ -1,17 +1,14 @@
 """All classes learned jointly, so that the right one is among the first k: the top-k multiclass SVM."""
 
-from __future__ import annotations
-
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Self
 
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import Features
+from visterm.contracts import POSITIVE, Features, StrOptions, declared
 from visterm.errors import InputError
 from visterm.margin.functions.expansion import generator
-from visterm.margin.functions.one_vs_all import ONE_VS_ALL_PARAMETERS, OneVsAll
+from visterm.margin.functions.one_vs_all import OneVsAll
 from visterm.margin.solver.ascent import solve
 from visterm.margin.solver.inner_products import InnerProducts
 from visterm.margin.solver.top_k import TopKProblem, TopKSolution
@@ -19,6 +16,7 @@ from visterm.margin.solver.top_k import TopKProblem, TopKSolution
 Array = NDArray[Any]
 
 
+@declared
 class TopKSDCA(OneVsAll):
     """Learns the scores of all classes jointly: the top-k multiclass SVM (Lapin, Hein and Schiele, NIPS 2015).
 
@@ -36,32 +34,10 @@ class TopKSDCA(OneVsAll):
     array([[0, 2]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ONE_VS_ALL_PARAMETERS,
-        "k": [Integral],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-    }
-
-    def __init__(
-        self,
-        k: int = 1,
-        *,
-        C: float = 1.0,
-        kernel: str = "linear",
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: str | dict[Any, float] | None = None,
-        calibration_folds: int = 3,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.C = C
-        self.kernel = kernel
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.calibration_folds = calibration_folds
-        self.random_state = random_state
+    k: int = 1
+    _: KW_ONLY
+    C: Annotated[float, POSITIVE] = 1.0
+    class_weight: Annotated[str | dict[Any, float] | None, StrOptions({"balanced"}), dict] = None
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn from the pictures whose class is known; ``picture_weight`` multiplies the loss of each picture."""

@@ -1,7 +1,5 @@
 """Compiled loops of the measures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from visterm.compute.compiled import compiled

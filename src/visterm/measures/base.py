@@ -1,7 +1,5 @@
 """A measure: a small value with a name that turns (truth, prediction) into a number."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, TypeVar

@@ -3,8 +3,6 @@
 Every given picture counts: leave out those of unknown class first.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,21 +1,17 @@
 """Truth and predictions, checked once: wrong shapes, NaN and odd labels raise an error that says why."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
 from visterm.errors import InputError
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array, sparray, spmatrix
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Integers: TypeAlias = NDArray[np.int64]
 #: A dense array (or nested lists), or any SciPy sparse matrix.
-Matrix: TypeAlias = "ArrayLike | sparray | spmatrix"
+Matrix: TypeAlias = ArrayLike | sparray | spmatrix
 
 
 def check_depth(n: int, measure: str) -> None:
@@ -65,10 +61,8 @@ def check_scores(scores: ArrayLike, axes: str) -> Floats:
     return array
 
 
-def gains(truth: Matrix, axes: str) -> csr_array[Any]:
+def gains(truth: Matrix, axes: str) -> csr_array:
     """``truth`` as a canonical CSR copy of finite, non-negative gains, without stored zeros."""
-    from scipy.sparse import csr_array, issparse
-
     try:
         matrix: Any = truth if issparse(truth) else np.asarray(truth)
     except ValueError as error:
@@ -83,7 +77,7 @@ def gains(truth: Matrix, axes: str) -> csr_array[Any]:
     return result
 
 
-def zeros_and_ones(truth: Matrix, axes: str) -> csr_array[Any]:
+def zeros_and_ones(truth: Matrix, axes: str) -> csr_array:
     """``truth`` as a canonical CSR copy of zeros and ones."""
     result = gains(truth, axes)
     if not np.all(result.data == 1.0):
@@ -92,7 +86,7 @@ def zeros_and_ones(truth: Matrix, axes: str) -> csr_array[Any]:
     return result
 
 
-def rows_of(matrix: csr_array[Any]) -> Integers:
+def rows_of(matrix: csr_array) -> Integers:
     """The row of every stored element.
 
     >>> from scipy.sparse import csr_array

@@ -1,7 +1,5 @@
 """From the name of a measure, as written in a file or on the command line, to the measure."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

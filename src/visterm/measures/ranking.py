@@ -10,8 +10,6 @@ Every measure here is a sum over the relevant pictures. Each term depends only o
 picture and how many are tied with it. So a ranking is reduced to these counts, at the cost of sorting each row.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,7 +49,7 @@ class Placements:
     """Number of pictures with the same score, including this one."""
 
     @classmethod
-    def of(cls, relevance: Matrix, scores: ArrayLike) -> Placements:
+    def of(cls, relevance: Matrix, scores: ArrayLike) -> "Placements":
         """Find every relevant picture in the ranking of its query."""
         from visterm.measures._kernels import count_places
 

@@ -11,14 +11,13 @@ follow the papers and call a tag a word. Rules:
 - **Short vocabulary.** If more tags are requested than exist, all are predicted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from visterm.compute.parallel import split
 from visterm.errors import InputError
@@ -34,9 +33,6 @@ from visterm.measures.inputs import (
     zeros_and_ones,
 )
 from visterm.measures.ranking import AveragePrecision, Placements
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 _AXES = "(n_pictures, n_tags)"
 _BLOCK = 1 << 21  # scores sorted at a time: 16 MB of indices
@@ -62,7 +58,7 @@ def predict_tags(scores: ArrayLike, n: int, *, frequencies: ArrayLike | None = N
 class TagRanking:
     """The order of all tags for every tagged picture, reduced to the places of the true tags."""
 
-    truth: csr_array[Any]
+    truth: csr_array
     scores: Floats
     priority: Integers
     position: Integers
@@ -72,7 +68,7 @@ class TagRanking:
     """All tags of all tagged pictures, best first, if they are few enough to keep."""
 
     @classmethod
-    def of(cls, truth: Matrix, scores: ArrayLike, frequencies: ArrayLike | None = None) -> TagRanking:
+    def of(cls, truth: Matrix, scores: ArrayLike, frequencies: ArrayLike | None = None) -> "TagRanking":
         """Find every true tag in the order of its picture's tags."""
         tags, scored = zeros_and_ones(truth, _AXES), check_scores(scores, _AXES)
         check_same_shape(tags.shape, scored.shape, _AXES)
@@ -133,7 +129,7 @@ class TagMeasure(Measure[TagRanking]):
     family: ClassVar[str] = "tags"
 
     @classmethod
-    def read(cls, truth: Matrix, prediction: ArrayLike, *, frequencies: ArrayLike | None = None) -> TagRanking:
+    def read(cls, truth: Matrix, prediction: ArrayLike, *, frequencies: ArrayLike | None = None) -> "TagRanking":
         """Find every true tag in the order of its picture's tags."""
         return TagRanking.of(truth, prediction, frequencies)
 

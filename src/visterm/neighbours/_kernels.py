@@ -1,7 +1,5 @@
 """Compiled loops of the neighbour methods. The tests hold their plain NumPy equivalents."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,26 +1,14 @@
 """CCD2 and its relatives: tags from the nearest pictures in a small space that is learned from tags."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import (
-    FROM_1,
-    NOT_NEGATIVE,
-    AnnotatorMixin,
-    Estimator,
-    Features,
-    Scores,
-    check_feature_mapping,
-    check_tags,
-    n_pictures,
-    take,
-)
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_feature_mapping, check_tags, n_pictures, take
+from visterm.contracts.estimator import FROM_1, NOT_NEGATIVE, Estimator, StrOptions, declared
 from visterm.distances import nearest
 from visterm.neighbours.knn_tags import KnnAnnotator
 from visterm.neighbours.quantized_knn import QuantizedKnnAnnotator
@@ -45,6 +33,7 @@ _LEAST_TO_CHOOSE = 50
 _PARTS, _SEED = 5, 0
 
 
+@declared
 class CodeAnnotator(AnnotatorMixin, Estimator):
     """Tags a picture by the most frequent tags among its nearest training pictures, compared by small codes.
 
@@ -69,35 +58,15 @@ class CodeAnnotator(AnnotatorMixin, Estimator):
     """
 
     scores_are_probabilities = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "subspace": [StrOptions(set(SUBSPACES))],
-        "n_dims": [FROM_1, StrOptions({"auto"})],
-        "n_neighbors": [FROM_1, StrOptions({"auto"})],
-        "ridge": [NOT_NEGATIVE],
-        "kernel": [str, Mapping, None],
-        "code_bytes": [FROM_1, None],
-        "shrinkage": [NOT_NEGATIVE],
-    }
+    subspace: Annotated[str, StrOptions(set(SUBSPACES))] = "ccd2"
+    _: KW_ONLY
+    n_dims: Annotated[Any, FROM_1, StrOptions({"auto"})] = 20
+    n_neighbors: Annotated[Any, FROM_1, StrOptions({"auto"})] = 16
+    ridge: Annotated[float, NOT_NEGATIVE] = 0.1
+    kernel: Annotated[Any, str, Mapping, None] = None
+    code_bytes: Annotated[int | None, FROM_1] = None
+    shrinkage: Annotated[float, NOT_NEGATIVE] = 0.0
     _fitted_constraints: ClassVar[dict[str, str]] = {"n_dims_": "int >0", "n_neighbors_": "int >0"}
-
-    def __init__(
-        self,
-        subspace: str = "ccd2",
-        *,
-        n_dims: Any = 20,
-        n_neighbors: Any = 16,
-        ridge: float = 0.1,
-        kernel: Any = None,
-        code_bytes: int | None = None,
-        shrinkage: float = 0.0,
-    ) -> None:
-        self.subspace = subspace
-        self.n_dims = n_dims
-        self.n_neighbors = n_neighbors
-        self.ridge = ridge
-        self.kernel = kernel
-        self.code_bytes = code_bytes
-        self.shrinkage = shrinkage
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the subspace, and keep the codes of the tagged pictures."""

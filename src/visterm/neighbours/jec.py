@@ -1,14 +1,13 @@
 """Joint equal contribution: the tags of the nearest picture, then tags of the next nearest ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.contracts import FROM_1, Features, Scores, check_feature_mapping
+from visterm.contracts import FROM_1, Features, Scores, check_feature_mapping, declared
 from visterm.distances import BaseDistances
 from visterm.neighbours.voting.tagged_pictures import TaggedPictures
 
@@ -16,6 +15,7 @@ from visterm.neighbours.voting.tagged_pictures import TaggedPictures
 _BELOW_HALF = 0.5 * (1 - 1e-9)
 
 
+@declared
 class JEC(TaggedPictures):
     """Joint equal contribution with greedy label transfer (Makadia, Pavlovic and Kumar, ECCV 2008).
 
@@ -32,12 +32,10 @@ class JEC(TaggedPictures):
     [0, 1]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_neighbors": [FROM_1], "metric": [str, Mapping]}
+    n_neighbors: Annotated[int, FROM_1] = 5
+    _: KW_ONLY
+    metric: Annotated[Any, str, Mapping] = "auto"
     _fitted_constraints: ClassVar[dict[str, str]] = {"together_": "n_tags n_tags"}
-
-    def __init__(self, n_neighbors: int = 5, *, metric: Any = "auto") -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures and count which tags go together."""

@@ -1,30 +1,18 @@
 """Neighbours by meaning: the nearest pictures by kernel canonical contextual distance vote for their tags."""
 
-from __future__ import annotations
-
-from numbers import Real
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
-from visterm.contracts import (
-    FROM_0,
-    FROM_1,
-    FROM_2,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Features,
-    Matrix,
-    check_feature_mapping,
-    n_pictures,
-)
+from visterm.contracts import Features, Matrix, check_feature_mapping, n_pictures
+from visterm.contracts.estimator import FROM_0, FROM_1, FROM_2, INSIDE, NOT_NEGATIVE, POSITIVE, declared
 from visterm.distances import BaseDistances, nearest, weighted_sum
 from visterm.neighbours.tagprop import TagProp
-from visterm.neighbours.voting.calibrated import VOTE_PARAMETERS, CalibratedVotes
+from visterm.neighbours.voting.calibrated import CalibratedVotes
 from visterm.neighbours.voting.votes import Floats, Votes, fading, maximise_likelihood
 from visterm.subspace import ContextualDistance, kernel_components, project
 
@@ -35,6 +23,7 @@ _MAX_ITER = 50
 _FALL = 10.0
 
 
+@declared
 class KernelContextualAnnotator(CalibratedVotes):
     """Tags a picture like the training pictures closest in meaning, by codes learned from features and tags together.
 
@@ -60,54 +49,26 @@ class KernelContextualAnnotator(CalibratedVotes):
     array([0, 1, 2])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **VOTE_PARAMETERS,
-        "n_dims": [FROM_1],
-        "scale": [POSITIVE],
-        "n_landmarks": [FROM_2],
-        "n_components": [FROM_1],
-        "ridge": [NOT_NEGATIVE],
-        "beta": [Interval(Real, 0, 1, closed="neither")],
-        "n_folds": [FROM_2],
-        "random_state": [FROM_0, None],
-    }
+    n_dims: Annotated[int, FROM_1] = 50
+    _: KW_ONLY
+    n_neighbors: int = 200
+    metric: Any = "auto"
+    scale: Annotated[float, POSITIVE] = 0.5
+    n_landmarks: Annotated[int, FROM_2] = 5000
+    n_components: Annotated[int, FROM_1] = 400
+    ridge: Annotated[float, NOT_NEGATIVE] = 0.1
+    beta: Annotated[float, INSIDE] = 0.25
+    tag_power: float = 1.0
+    sigmoids: bool = False
+    shrinkage: float = 1.0
+    n_folds: Annotated[int, FROM_2] = 5
+    random_state: Annotated[int | None, FROM_0] = 0
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "feature_weights_": "mapping",
         "kernel_mean_": "n_landmarks",
         "train_codes_": "n_train n_code",
         "fall_": "float",
     }
-
-    def __init__(
-        self,
-        n_dims: int = 50,
-        *,
-        n_neighbors: int = 200,
-        metric: Any = "auto",
-        scale: float = 0.5,
-        n_landmarks: int = 5000,
-        n_components: int = 400,
-        ridge: float = 0.1,
-        beta: float = 0.25,
-        tag_power: float = 1.0,
-        sigmoids: bool = False,
-        shrinkage: float = 1.0,
-        n_folds: int = 5,
-        random_state: int | None = 0,
-    ) -> None:
-        self.n_dims = n_dims
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.scale = scale
-        self.n_landmarks = n_landmarks
-        self.n_components = n_components
-        self.ridge = ridge
-        self.beta = beta
-        self.tag_power = tag_power
-        self.sigmoids = sigmoids
-        self.shrinkage = shrinkage
-        self.n_folds = n_folds
-        self.random_state = random_state
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the kernel, the subspace and the scores of votes from the tagged pictures."""

@@ -1,20 +1,20 @@
 """The class of the most similar training pictures."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import FROM_1, Estimator, Features, Scores, check_classes, check_features, rows_with_class, take
+from visterm.contracts import Features, Scores, check_classes, check_features, rows_with_class, take
+from visterm.contracts.estimator import FROM_1, Estimator, StrOptions, declared
 from visterm.distances import METRICS, metric_named, nearest
 from visterm.neighbours.voting.votes import count_votes
 
 
+@declared
 class KnnClassifier(ClassifierMixin, Estimator):
     """Predicts the most frequent class among the ``n_neighbors`` nearest training pictures.
 
@@ -25,20 +25,15 @@ class KnnClassifier(ClassifierMixin, Estimator):
     array([3])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [FROM_1],
-        "metric": [StrOptions(set(METRICS))],
-    }
+    n_neighbors: Annotated[int, FROM_1] = 16
+    _: KW_ONLY
+    metric: Annotated[str, StrOptions(set(METRICS))] = "euclidean"
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "classes_": "n_classes",
         "class_counts_": "n_classes >=0",
         "train_classes_": "n_train <n_classes",
         "train_features_": "n_train n_features",
     }
-
-    def __init__(self, n_neighbors: int = 16, *, metric: str = "euclidean") -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
 
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Keep the pictures whose class is known."""

@@ -1,30 +1,19 @@
 """The tags of the most similar training pictures."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import (
-    FROM_1,
-    NOT_NEGATIVE,
-    AnnotatorMixin,
-    Estimator,
-    Features,
-    Scores,
-    check_features,
-    check_tags,
-    rows_with_tags,
-    take,
-)
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_features, check_tags, rows_with_tags, take
+from visterm.contracts.estimator import FROM_1, NOT_NEGATIVE, Estimator, StrOptions, declared
 from visterm.distances import METRICS, metric_named, nearest
 from visterm.neighbours.voting.neighbour_count import choose_neighbours
 from visterm.neighbours.voting.votes import count_votes
 
 
+@declared
 class KnnAnnotator(AnnotatorMixin, Estimator):
     """Tags a picture by the most frequent tags among the ``n_neighbors`` nearest tagged training pictures.
 
@@ -41,22 +30,16 @@ class KnnAnnotator(AnnotatorMixin, Estimator):
     """
 
     scores_are_probabilities = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [FROM_1, StrOptions({"auto"})],
-        "metric": [StrOptions(set(METRICS))],
-        "shrinkage": [NOT_NEGATIVE],
-    }
+    n_neighbors: Annotated[Any, FROM_1, StrOptions({"auto"})] = 16
+    _: KW_ONLY
+    metric: Annotated[str, StrOptions(set(METRICS))] = "euclidean"
+    shrinkage: Annotated[float, NOT_NEGATIVE] = 0.0
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_neighbors_": "int >0",
         "train_rows_": "n_train int >=0",
         "train_features_": "n_train n_features",
         "train_tags_": "n_train n_tags >=0",
     }
-
-    def __init__(self, n_neighbors: Any = 16, *, metric: str = "euclidean", shrinkage: float = 0.0) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.shrinkage = shrinkage
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures."""

@@ -1,7 +1,5 @@
 """The baseline for classifiers: the most frequent class, without looking at the picture."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The rows of the neighbour methods and the baselines in the registry. Nothing heavy is imported: see ``Method``."""
 
-from __future__ import annotations
-
 from visterm.contracts.method import ANNOTATE, CLASSIFY, Method
 
 METHODS = (

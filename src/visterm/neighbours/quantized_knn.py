@@ -1,17 +1,17 @@
 """Tags of the nearest pictures, each stored in a few bytes."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.contracts import FROM_1, Features, check_features
+from visterm.contracts import FROM_1, Features, check_features, declared
 from visterm.neighbours.knn_tags import KnnAnnotator
 from visterm.subspace import ProductQuantizer, nearest_coded
 
 
+@declared
 class QuantizedKnnAnnotator(KnnAnnotator):
     """:class:`~visterm.neighbours.KnnAnnotator` by Euclidean distances, with pictures stored in ``n_bytes`` bytes.
 
@@ -23,16 +23,10 @@ class QuantizedKnnAnnotator(KnnAnnotator):
     array([[0., 1., 0.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": KnnAnnotator._parameter_constraints["n_neighbors"],
-        "n_bytes": [FROM_1],
-        "shrinkage": KnnAnnotator._parameter_constraints["shrinkage"],
-    }
+    _: KW_ONLY
+    n_bytes: Annotated[int, FROM_1] = 8
+    metric: ClassVar[str] = "euclidean"  # type: ignore[misc]  # not a parameter here
     _fitted_constraints: ClassVar[dict[str, str]] = {"train_codes_": "n_train n_code"}
-
-    def __init__(self, n_neighbors: Any = 16, *, n_bytes: int = 8, shrinkage: float = 0.0) -> None:
-        super().__init__(n_neighbors, shrinkage=shrinkage)
-        self.n_bytes = n_bytes
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures as bytes."""

@@ -1,17 +1,15 @@
 """TagProp: tags as a weighted vote of neighbours whose weights maximise the likelihood of the training tags."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import FROM_0, FROM_1, Features, check_feature_mapping
+from visterm.contracts import FROM_0, FROM_1, Features, StrOptions, check_feature_mapping, declared
 from visterm.distances import BaseDistances
-from visterm.neighbours.voting.calibrated import VOTE_PARAMETERS, CalibratedVotes
+from visterm.neighbours.voting.calibrated import CalibratedVotes
 from visterm.neighbours.voting.votes import Floats, Votes, fading, maximise_likelihood
 
 #: The start of learning: votes fade by a factor of e over a twentieth of the mean distance.
@@ -20,6 +18,7 @@ _FALL = 20.0
 _LEAST_RISE = 1e-7
 
 
+@declared
 class TagProp(CalibratedVotes):
     """Tag propagation in nearest neighbour models (Guillaumin, Mensink, Verbeek and Schmid, ICCV 2009).
 
@@ -54,34 +53,16 @@ class TagProp(CalibratedVotes):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **VOTE_PARAMETERS,
-        "weighting": [StrOptions({"distance", "rank"})],
-        "n_rounds": [FROM_1],
-        "max_iter": [FROM_0],
-    }
+    n_neighbors: int = 200
+    _: KW_ONLY
+    weighting: Annotated[str, StrOptions({"distance", "rank"})] = "distance"
+    metric: Any = "auto"
+    sigmoids: bool = True
+    shrinkage: float = 0.0
+    tag_power: float = 0.0
+    n_rounds: Annotated[int, FROM_1] = 1
+    max_iter: Annotated[int, FROM_0] = 50
     _fitted_constraints: ClassVar[dict[str, str]] = {"feature_weights_": "mapping", "rank_weights_": "n_ranks"}
-
-    def __init__(
-        self,
-        n_neighbors: int = 200,
-        *,
-        weighting: str = "distance",
-        metric: Any = "auto",
-        sigmoids: bool = True,
-        shrinkage: float = 0.0,
-        tag_power: float = 0.0,
-        n_rounds: int = 1,
-        max_iter: int = 50,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weighting = weighting
-        self.metric = metric
-        self.sigmoids = sigmoids
-        self.shrinkage = shrinkage
-        self.tag_power = tag_power
-        self.n_rounds = n_rounds
-        self.max_iter = max_iter
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn from every training picture's neighbours among the others."""

@@ -1,16 +1,15 @@
 """Two-pass k nearest neighbours: each tag selects its nearest pictures, then these pictures vote."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute import in_threads, progress
-from visterm.contracts import FROM_0, FROM_1, POSITIVE, Features, Matrix, Scores, check_feature_mapping
+from visterm.contracts import Features, Matrix, Scores, check_feature_mapping
+from visterm.contracts.estimator import FROM_0, FROM_1, POSITIVE, StrOptions, declared
 from visterm.distances import WEIGHABLE, BaseDistances, weighted_sum
 from visterm.errors import InputError
 from visterm.neighbours.voting.tagged_pictures import TaggedPictures
@@ -26,6 +25,7 @@ MOST_COMPARED = 2**30
 _BLOCK = 32
 
 
+@declared
 class TwoPassKnn(TaggedPictures):
     """2PKNN (Verma and Jawahar, ECCV 2012), with its large-margin metric learning.
 
@@ -54,29 +54,13 @@ class TwoPassKnn(TaggedPictures):
     """
 
     scores_are_chances = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [FROM_1],
-        "metric": [str, Mapping],
-        "bandwidth": [POSITIVE],
-        "weights": [StrOptions({"dimensions", "features", "equal"})],
-        "max_iter": [FROM_0],
-    }
+    n_neighbors: Annotated[int, FROM_1] = 4
+    _: KW_ONLY
+    metric: Annotated[Any, str, Mapping] = "auto"
+    bandwidth: Annotated[float, POSITIVE] = 0.03
+    weights: Annotated[str, StrOptions({"dimensions", "features", "equal"})] = "dimensions"
+    max_iter: Annotated[int, FROM_0] = 50
     _fitted_constraints: ClassVar[dict[str, str]] = {"feature_weights_": "mapping", "bandwidth_": "float >0 inf"}
-
-    def __init__(
-        self,
-        n_neighbors: int = 4,
-        *,
-        metric: Any = "auto",
-        bandwidth: float = 0.03,
-        weights: str = "dimensions",
-        max_iter: int = 50,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.bandwidth = bandwidth
-        self.weights = weights
-        self.max_iter = max_iter
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures; learn the weights of features and dimensions."""

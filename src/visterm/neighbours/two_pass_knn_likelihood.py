@@ -1,18 +1,18 @@
 """Two-pass neighbours whose weights and bandwidth make the training tags most likely."""
 
-from __future__ import annotations
-
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from visterm.compute import progress
-from visterm.contracts import FROM_0, POSITIVE, Features
+from visterm.contracts import Features, declared
 from visterm.neighbours.two_pass_knn import TwoPassKnn, used_places
-from visterm.neighbours.voting.calibrated import VOTE_PARAMETERS, CalibratedVotes
+from visterm.neighbours.voting.calibrated import CalibratedVotes
 from visterm.neighbours.voting.votes import Votes, fading, maximise_likelihood
 
 
+@declared
 class LikelihoodTwoPassKnn(CalibratedVotes, TwoPassKnn):
     """The neighbours of :class:`~visterm.neighbours.TwoPassKnn` with the objective of TagProp.
 
@@ -31,32 +31,14 @@ class LikelihoodTwoPassKnn(CalibratedVotes, TwoPassKnn):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **VOTE_PARAMETERS,
-        "bandwidth": [POSITIVE],
-        "max_iter": [FROM_0],
-    }
+    _: KW_ONLY
+    bandwidth: float = 0.02
+    sigmoids: bool = False
+    shrinkage: float = 1.0
+    tag_power: float = 1.0
 
+    weights: ClassVar[str] = "features"  # type: ignore[misc]  # not a parameter here
     _tally = TwoPassKnn._tally
-
-    def __init__(
-        self,
-        n_neighbors: int = 4,
-        *,
-        metric: Any = "auto",
-        bandwidth: float = 0.02,
-        sigmoids: bool = False,
-        shrinkage: float = 1.0,
-        tag_power: float = 1.0,
-        max_iter: int = 50,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.bandwidth = bandwidth
-        self.sigmoids = sigmoids
-        self.shrinkage = shrinkage
-        self.tag_power = tag_power
-        self.max_iter = max_iter
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures; learn the weights, the bandwidth and the scores that votes give."""

@@ -20,8 +20,6 @@ from visterm.storage.opening import read_regular
 
 #: The recipe and the text encoder of a pair are called by this and its name.
 PREFIX = "pair:"
-#: The vectors of texts that have to do with no collection in particular.
-USUAL_TEXTS = "usual_texts.safetensors"
 _MANIFEST, _FORMAT = "pair.json", 1
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 _MAX_MANIFEST = 2**20
@@ -135,11 +133,8 @@ def pair_named(full_name: str) -> Pair:
     return _read_manifest(folder)
 
 
-def add_pair(parts: Parts, name: str, try_out: Callable[[Pair], tuple[Trial, bytes]]) -> Pair:
-    """Copy a pair into this user's folder; ``try_out`` runs the copy, and returns its usual texts, to be kept, too.
-
-    Nothing stays if that or anything else fails.
-    """
+def add_pair(parts: Parts, name: str, try_out: Callable[[Pair], Trial]) -> Pair:
+    """Copy a pair into this user's folder; ``try_out`` runs the copy. Nothing stays if that or anything else fails."""
     folder = pairs_folder() / _checked_name(name)
     try:
         pairs_folder().mkdir(parents=True, exist_ok=True)
@@ -155,12 +150,9 @@ def add_pair(parts: Parts, name: str, try_out: Callable[[Pair], tuple[Trial, byt
             )
         with creating_folder(folder) as unfinished:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            copied = Pair(name, unfinished, str(parts.source), now, parts.copy_to(unfinished))
-            trial, usual_texts = try_out(copied)
-            (unfinished / USUAL_TEXTS).write_bytes(usual_texts)
-            sha256 = dict(copied.sha256) | {USUAL_TEXTS: hashlib.sha256(usual_texts).hexdigest()}
-            tried = replace(copied, trial=trial, sha256=sha256)
-            manifest = {"format": _FORMAT, "source": tried.source, "installed": now, "sha256": sha256}
+            copied = Pair(name, unfinished, str(parts.source.absolute()), now, parts.copy_to(unfinished))
+            tried = replace(copied, trial=try_out(copied))
+            manifest = {"format": _FORMAT, "source": tried.source, "installed": now, "sha256": dict(tried.sha256)}
             text = json.dumps(manifest | {"trial": asdict(tried.trial)}, indent=1)
             (unfinished / _MANIFEST).write_text(text, encoding="utf-8")
     return replace(tried, folder=folder)
@@ -210,7 +202,7 @@ def _read_manifest(folder: Path) -> Pair:
         is_whole = (
             found["format"] == _FORMAT
             and all(isinstance(text, str) for text in (*pair.sha256, *pair.sha256.values()))
-            and pair.sha256.keys() >= {PICTURES, TEXTS, TOKENIZER, PREPARATION, CONFIG, USUAL_TEXTS}
+            and pair.sha256.keys() >= {PICTURES, TEXTS, TOKENIZER, PREPARATION, CONFIG}
             and all((folder / name).is_file() for name in pair.sha256)
             and all(type(getattr(trial, each.name)).__name__ == each.type for each in fields(Trial))
         )

@@ -33,7 +33,7 @@ _TYPES = {
 }
 #: How many rows are computed at a time: the values between the layers of more do not fit into the caches.
 _BATCH = {PICTURES: 4, TEXTS: 16}
-_MAX_FIXED_BATCH = 256
+_MAX_BATCH = 256
 #: The sessions that were used last, by the content of their file and the device.
 _SESSIONS: OrderedDict[tuple[str, str | None], Any] = OrderedDict()
 _N_SESSIONS = 4
@@ -63,9 +63,9 @@ class Tower:
         n = len(next(iter(given.values())))
         fixed = next((taken[name].shape[0] for name in given if name in taken), None)
         on_cpu = session.get_providers()[0] == "CPUExecutionProvider"
-        step = fixed if isinstance(fixed, int) else _BATCH[self._half] if on_cpu else n
-        if not 0 < step <= _MAX_FIXED_BATCH:
-            raise InputError(f"{self.name} takes {step} rows at a time: only 1 to {_MAX_FIXED_BATCH} are supported")
+        step = fixed if isinstance(fixed, int) else _BATCH[self._half] if on_cpu else _MAX_BATCH
+        if not 0 < step <= _MAX_BATCH:
+            raise InputError(f"{self.name} takes {step} rows at a time: only 1 to {_MAX_BATCH} are supported")
         parts = []
         for start in range(0, n, step):
             rows = np.arange(start, min(n, start + step))

@@ -1,8 +1,7 @@
 """Ranking pictures by regressions of the query's words, and of sets of words that occur together."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +10,9 @@ from scipy.special import log_expit
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.calibration import fit_platt, sigmoid
-from visterm.contracts import (
-    FROM_1,
-    NOT_NEGATIVE,
-    POSITIVE,
-    AnnotatorMixin,
-    Features,
-    Scores,
-    check_queries,
-    check_tags,
-    n_pictures,
-)
-from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, precision
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures
+from visterm.contracts.estimator import FROM_1, NOT_NEGATIVE, POSITIVE, declared
+from visterm.margin.functions.expansion import precision
 from visterm.margin.functions.left_out import LeavesOut
 from visterm.margin.solver.ridge import LessonRidge, Lessons
 from visterm.ranking.queries import MAX_SUBSETS, from_tags, idf, n_subsets, relevant_pictures, wanted_words
@@ -37,6 +27,7 @@ MAX_COEFFICIENTS = 2**25
 _FLOOR = 1e-3
 
 
+@declared
 class CaptionRidge(AnnotatorMixin, LeavesOut):
     """Ranks pictures by regressions of every word, and of the sets of words that captions contain.
 
@@ -68,33 +59,18 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
     learns_from_denied = True
     _kernel_of_one_feature = "exp-chi2"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **EXPANSION_PARAMETERS,
-        "alpha": [POSITIVE],
-        "set_size": [FROM_1],
-        "set_weight": [NOT_NEGATIVE],
-    }
+    alpha: Annotated[float, POSITIVE] = 0.03
+    _: KW_ONLY
+    kernel: str = "auto"
+    set_size: Annotated[int, FROM_1] = 2
+    set_weight: Annotated[float, NOT_NEGATIVE] = 1.0
+    intercept_scaling: float = 1.0
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",
         "idf_": "n_tags",
         "set_words_": "n_sets n_tags",
         "tag_platt_": "n_tags 2",
     }
-
-    def __init__(
-        self,
-        alpha: float = 0.03,
-        *,
-        kernel: str = "auto",
-        set_size: int = 2,
-        set_weight: float = 1.0,
-        intercept_scaling: float = 1.0,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.set_size = set_size
-        self.set_weight = set_weight
-        self.intercept_scaling = intercept_scaling
 
     def fit(self, X: Features, tags: Any, queries: Any = None, *, denied: Any = None) -> Self:  # noqa: ARG002
         """Solve for all words and sets at once; ``queries`` are not used, since captions contain them."""

@@ -1,21 +1,19 @@
 """The cross-media relevance model."""
 
-from __future__ import annotations
-
-from numbers import Real
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, Scores
+from visterm.contracts import FRACTION, Features, Scores, declared
 from visterm.ranking.spaces.multinomials import MultinomialRanker, shares
 
 _BLOCK = 512  # this many pictures are compared with the training pictures at a time
 
 
+@declared
 class CMRM(MultinomialRanker):
     """Scores words by the training pictures that could have produced a picture's visterms (Jeon et al., SIGIR 2003).
 
@@ -34,20 +32,14 @@ class CMRM(MultinomialRanker):
     array([0, 1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, 1, closed="right")],
-        "beta": [Interval(Real, 0, 1, closed="right")],
-        "n_tokens": [Real, None],
-    }
+    alpha: Annotated[float, FRACTION] = 0.5
+    beta: Annotated[float, FRACTION] = 0.1
+    _: KW_ONLY
+    n_tokens: float | None = None
     _fitted_constraints: ClassVar[dict[str, str]] = {"evidence_": "n_train n_features", "tag_shares_": "n_train n_tags"}
 
     #: Models of earlier versions have it in ``tag_shares_``.
-    tag_background_: Any = 0.0
-
-    def __init__(self, alpha: float = 0.5, beta: float = 0.1, *, n_tokens: float | None = None) -> None:
-        self.alpha = alpha
-        self.beta = beta
-        self.n_tokens = n_tokens
+    tag_background_ = cast("Any", 0.0)
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Keep the smoothed training pictures; ``queries`` are not used."""

@@ -1,14 +1,12 @@
 """The cross-media translation table."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.contracts import FROM_1, Features, Scores
+from visterm.contracts import FROM_1, Features, Scores, declared
 from visterm.ranking.spaces.multinomials import MultinomialRanker, shares
 from visterm.ranking.spaces.visterms import visterm_idf, weighed
 
@@ -16,6 +14,7 @@ from visterm.ranking.spaces.visterms import visterm_idf, weighed
 _WHOLE = 400
 
 
+@declared
 class CMTT(MultinomialRanker):
     """Translates visterms into words that occur with them in training pictures (Pan et al., ICME 2004).
 
@@ -32,14 +31,11 @@ class CMTT(MultinomialRanker):
     array([0, 1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_singular_values": [FROM_1]}
+    n_singular_values: Annotated[int, FROM_1] = 50
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "tag_frequencies_": "n_tags >=0",
         "translation_": "n_features n_tags",
     }
-
-    def __init__(self, n_singular_values: int = 50) -> None:
-        self.n_singular_values = n_singular_values
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Learn the translation table; ``queries`` are not used."""

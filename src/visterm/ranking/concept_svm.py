@@ -1,17 +1,17 @@
 """One margin classifier per word; queries of several words average their scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.calibration import deviations
-from visterm.contracts import FROM_2, POSITIVE, Features, Scores, check_queries, check_tags, n_pictures, rows_with_tags
-from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, folds, generator, precision
+from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures, rows_with_tags
+from visterm.contracts.estimator import FROM_2, POSITIVE, declared
+from visterm.margin.functions.expansion import Seed, folds, generator, precision
 from visterm.margin.functions.one_vs_all import cross_scores, frequent_and_rare
 from visterm.margin.solver.ascent import solve
 from visterm.margin.solver.inner_products import InnerProducts
@@ -29,6 +29,7 @@ Array = NDArray[Any]
 MAX_WORK = 1e10
 
 
+@declared
 class ConceptSVM(WordSpaceRanker, VistermExpansion):
     """Ranks by one support vector machine per word; a query's score is the mean of its words' standard scores.
 
@@ -52,31 +53,14 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
     array([0, 1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **EXPANSION_PARAMETERS,
-        "C": [POSITIVE, "array-like"],
-        "n_folds": [FROM_2],
-        "tol": [POSITIVE],
-        "random_state": RANDOM_STATE,
-    }
+    C: Annotated[float | Sequence[float], POSITIVE, "array-like"] = 1.0
+    _: KW_ONLY
+    kernel: str = "auto"
+    n_folds: Annotated[int, FROM_2] = 3
+    tol: Annotated[float, POSITIVE] = 1e-2
+    intercept_scaling: float = 1.0
+    random_state: Seed = None
     _fitted_constraints: ClassVar[dict[str, str]] = {"C_": "n_tags >0", "tag_means_": "n_tags", "tag_scales_": "n_tags"}
-
-    def __init__(
-        self,
-        C: float | Sequence[float] = 1.0,
-        *,
-        kernel: str = "auto",
-        n_folds: int = 3,
-        tol: float = 1e-2,
-        intercept_scaling: float = 1.0,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.n_folds = n_folds
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.random_state = random_state
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Separate the pictures of every word from the other tagged ones; ``queries`` are not used."""

@@ -1,31 +1,18 @@
 """PAMIR: a model that is trained to rank pictures for a query."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from numbers import Real
-from typing import Any, ClassVar, Self, cast
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import (
-    FROM_0,
-    FROM_1,
-    POSITIVE,
-    Features,
-    Matrix,
-    Scores,
-    check_features,
-    check_tags,
-    n_pictures,
-    take,
-)
+from visterm.contracts import Features, Matrix, Scores, check_features, check_tags, n_pictures, rows_with_tags, take
+from visterm.contracts.estimator import FROM_0, FROM_1, POSITIVE, SHARE, StrOptions, declared
 from visterm.errors import InputError
 from visterm.margin.functions import kernels
-from visterm.margin.functions.expansion import RANDOM_STATE, generator, precision
+from visterm.margin.functions.expansion import Seed, generator, precision
 from visterm.ranking.queries import Queries, affordable_words, from_tags, idf, query_vectors
 from visterm.ranking.spaces.triplets import (
     LOSSES,
@@ -54,6 +41,7 @@ MAX_VALIDATION_QUERIES = 3000
 _SEEDS = 2**63
 
 
+@declared
 class PAMIR(WordSpaceRanker, VistermExpansion):
     """The passive-aggressive model for image retrieval of Grangier & Bengio (TPAMI 2008).
 
@@ -92,41 +80,17 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
 
     intercept_scaling = 0.0  # adding a constant to all scores does not change a ranking
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [str],
-        "aggressiveness": [POSITIVE, "array-like"],
-        "n_steps": [FROM_1],
-        "loss": [StrOptions(set(LOSSES))],
-        "sampling": [StrOptions(set(SAMPLINGS))],
-        "averaged": ["boolean"],
-        "held_out_share": [Interval(Real, 0, 1, closed="left")],
-        "max_query_words": [FROM_0, None],
-        "random_state": RANDOM_STATE,
-    }
+    aggressiveness: Annotated[float | Sequence[float], POSITIVE, "array-like"] = 0.1
+    n_steps: Annotated[int, FROM_1] = 1_000_000
+    _: KW_ONLY
+    kernel: str = "auto"
+    loss: Annotated[str, StrOptions(set(LOSSES))] = "hinge"
+    sampling: Annotated[str, StrOptions(set(SAMPLINGS))] = "triplets"
+    averaged: bool = True
+    held_out_share: Annotated[float, SHARE] = 0.1
+    max_query_words: Annotated[int | None, FROM_0] = None
+    random_state: Seed = None
     _fitted_constraints: ClassVar[dict[str, str]] = {"aggressiveness_": "float >0", "n_steps_": "int >=0"}
-
-    def __init__(
-        self,
-        aggressiveness: float | Sequence[float] = 0.1,
-        n_steps: int = 1_000_000,
-        *,
-        kernel: str = "auto",
-        loss: str = "hinge",
-        sampling: str = "triplets",
-        averaged: bool = True,
-        held_out_share: float = 0.1,
-        max_query_words: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.aggressiveness = aggressiveness
-        self.n_steps = n_steps
-        self.kernel = kernel
-        self.loss = loss
-        self.sampling = sampling
-        self.averaged = averaged
-        self.held_out_share = held_out_share
-        self.max_query_words = max_query_words
-        self.random_state = random_state
 
     def fit(self, X: Features, tags: Any, queries: Queries | None = None) -> Self:
         """Learn from tagged pictures: from ``queries`` if given, else from all queries made from their captions."""
@@ -134,9 +98,8 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         candidates = positive_candidates("aggressiveness", self.aggressiveness)
         checked = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
-        rows = np.arange(tags.shape[0]) if queries is not None else np.flatnonzero(np.diff(tags.indptr))
-        if not tags.nnz:
-            raise InputError("no picture has a tag: at least one is needed to learn from")
+        tagged = rows_with_tags(tags)
+        rows = np.arange(tags.shape[0]) if queries is not None else tagged
         self.n_tags_ = int(tags.shape[1])
         self.idf_ = idf(np.bincount(tags.indices, minlength=self.n_tags_), int((np.diff(tags.indptr) > 0).sum()))
         if queries is None:

@@ -5,8 +5,6 @@ caption contains all of its words. As a vector, a query is the idf of its words,
 from such queries, and evaluation asks them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -76,11 +74,11 @@ class Queries:
         """
         return [tuple(words.tolist()) for words in np.split(self.words.indices, self.words.indptr[1:-1])][: len(self)]
 
-    def select(self, which: NDArray[Any]) -> Queries:
+    def select(self, which: NDArray[Any]) -> "Queries":
         """The queries selected by a boolean mask or by row numbers."""
         return Queries(self.words[which], self.relevance[which])
 
-    def multi_word(self) -> Queries:
+    def multi_word(self) -> "Queries":
         """The queries of two or more words."""
         return self.select(self.n_words > 1)
 

@@ -1,16 +1,15 @@
 """Any annotator as a ranker."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures, scores_multiply, take
+from visterm.contracts.estimator import HasMethods, declared
 from visterm.errors import InputError
 from visterm.ranking.queries import idf, wanted_words
 from visterm.ranking.spaces.word_space import WordSpaceRanker
@@ -23,6 +22,7 @@ _SCALED = 2000
 _ROUNDING = 1e-6
 
 
+@declared
 class TagRanker(WordSpaceRanker):
     """Ranks pictures for a query by an annotator's scores for the query's words.
 
@@ -40,14 +40,9 @@ class TagRanker(WordSpaceRanker):
     array([[-0.69]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "annotator": [HasMethods(["fit", "score_tags"])],
-        "equal_words": ["boolean"],
-    }
-
-    def __init__(self, annotator: Any, *, equal_words: bool = False) -> None:
-        self.annotator = annotator
-        self.equal_words = equal_words
+    annotator: Annotated[Any, HasMethods(["fit", "score_tags"])]
+    _: KW_ONLY
+    equal_words: bool = False
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Fit a copy of the annotator; ``queries`` are not used."""
@@ -59,7 +54,7 @@ class TagRanker(WordSpaceRanker):
         return self._describe(X, tags.shape[1])
 
     @classmethod
-    def of_fitted(cls, annotator: Any, X: Features, n_tags: int) -> TagRanker:
+    def of_fitted(cls, annotator: Any, X: Features, n_tags: int) -> "TagRanker":
         """A ranker over an already fitted annotator; its scores are normalised on the pictures ``X``."""
         check_is_fitted(annotator)
         ranker = cls(annotator)

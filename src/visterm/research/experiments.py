@@ -21,8 +21,6 @@
     same_protocol = false
 """
 
-from __future__ import annotations
-
 import statistics
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Research collections of pictures with the features of any recipe; features are kept in a folder of the user."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 from collections.abc import Callable, Iterator

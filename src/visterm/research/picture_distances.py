@@ -1,7 +1,5 @@
 """The distances between pictures of a research collection by each feature, computed once for all comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast

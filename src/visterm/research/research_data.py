@@ -1,7 +1,5 @@
 """The public data sets of the papers, read from a folder of the user; Visterm ships none of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,6 +1,7 @@
 from .documents import Groups as Groups
 from .documents import Questions as Questions
 from .documents import ReviewState as ReviewState
+from .documents import SixQuestion as SixQuestion
 from .head import choose_questions as choose_questions
 from .head import class_doubt as class_doubt
 from .head import fit_classes as fit_classes
@@ -20,6 +21,7 @@ __all__ = [
     "Questions",
     "ReviewState",
     "Reviewer",
+    "SixQuestion",
     "SuggestedWords",
     "WordQuestions",
     "choose_questions",

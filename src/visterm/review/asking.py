@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-#: One question in so many measures, until the measuring sample has enough pictures; then one in so many.
-_EVERY, _LATER, _SETTLED = 5, 10, 60
+#: One question in so many measures, as soon as there are so many answers; before, fewer: first answers teach most.
+_EVERY, _SETTLED = 10, 150
 
 
-def is_measuring_next(measured: int, answers: int, sample: int) -> bool:
+def is_measuring_next(measured: int, answers: int) -> bool:
     """Whether the next question measures, after ``answers`` in all, of which ``measured`` measured.
 
-    ``sample`` is the number of pictures in the measuring sample.
-
-    >>> [is_measuring_next(0, answers, 0) for answers in range(6)]
-    [False, False, False, False, True, True]
+    >>> [next(n for n in range(1000) if is_measuring_next(measured, n)) + 1 for measured in (0, 1, 14, 15)]
+    [39, 55, 150, 160]
     """
-    every = _EVERY if sample < _SETTLED else _LATER
-    return (measured + 1) * every <= answers + 1
+    n = answers + 1
+    return (measured + 1) * _EVERY <= n * min(1.0, n / _SETTLED)
 
 
 def mixed(
-    teaching: Iterable[int], to_measure: Iterable[int], *, measured: int, answers: int, sample: int, limit: int
+    teaching: Iterable[int], to_measure: Iterable[int], *, measured: int, answers: int, limit: int
 ) -> Iterator[tuple[int, bool]]:
     """The next pictures to ask about, and whether each is to measure; each picture once.
 
@@ -30,7 +28,7 @@ def mixed(
     teaching, to_measure = iter(teaching), iter(to_measure)
     asked: set[int] = set()
     while len(asked) < limit:
-        measures = is_measuring_next(measured, answers, sample)
+        measures = is_measuring_next(measured, answers)
         first, second = (to_measure, teaching) if measures else (teaching, to_measure)
         row = next((row for row in first if row not in asked), None)
         if row is None:

@@ -11,16 +11,26 @@ from visterm.collection.rows import Columns, PictureRow
 from visterm.documents.document import Document
 from visterm.documents.figure import Figure
 
-Queue = Literal["teach", "errors", "tag", "measure"]
+Queue = Literal["teach", "errors", "tag", "six", "measure"]
+
+
+@dataclass(frozen=True)
+class SixQuestion:
+    """Which of these pictures, six at most, have a tag? ``asked`` of each picture is the tag and its probability."""
+
+    tag: str
+    pictures: list[PictureRow]
 
 
 @dataclass(frozen=True)
 class Questions(Document):
     """Pictures to decide about, the most useful first; ``left`` counts all questions of the queue.
 
-    The ``labels`` of a picture are the likely answers. If the question is about one answer, ``asked`` is that answer.
-    For a likely error, ``said`` is what people said. ``ages`` say when the model, and the review, learned. Pictures in
-    ``measuring`` were drawn at random, to measure: their answers belong to the queue "measure".
+    The ``labels`` of a picture are the likely answers: classes, tags, or classes and then tags, if both are asked for.
+    If the question is about one answer, ``asked`` is that answer. For a likely error, ``said`` is what people said.
+    ``ages`` say when the model, and the review, learned. Pictures in ``measuring`` were drawn at random, to measure:
+    their answers belong to the queue "measure". The queue "six" has no ``questions`` but ``six``, questions about one
+    tag of six pictures each; ``left`` then counts the pairs of a picture and a tag.
     """
 
     queue: Queue
@@ -28,6 +38,7 @@ class Questions(Document):
     left: int
     ages: list[Age]
     measuring: list[int] = field(default_factory=list)
+    six: list[SixQuestion] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -58,8 +69,9 @@ class ReviewState(Document):
     by the number of labels. ``figure`` says how good the model in use is, as everywhere; without a model, how good what
     the review learned is. ``expected`` estimates the quality after ten more minutes; None if there is too little to go
     by. ``measure`` counts the measuring questions that wait. ``learning`` is true while the heads are fitted again.
-    ``problem`` says why nothing can be reviewed. ``kind`` is what is asked about, classes or tags: ``labelled``
-    pictures have it and ``unlabelled`` ones do not. ``alike`` pictures have no label at all and can be named in groups.
+    ``problem`` says why nothing can be reviewed. ``kind`` is what quality is measured of, classes or tags: ``labelled``
+    pictures have it and ``unlabelled`` ones do not. ``asked`` has what *teach* asks for: classes, tags, or both.
+    ``alike`` pictures have no label at all and can be named in groups.
     """
 
     ready: bool
@@ -78,6 +90,7 @@ class ReviewState(Document):
     alike: int = 0
     measure: int = 0
     figure: Figure | None = None
+    asked: list[Kind] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ measure: what it says of each labelled picture without having seen its label.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,39 +32,43 @@ _PRIOR = 2.0
 _SHARPNESS = 3
 #: Questions are chosen among at most this many pictures.
 _MOST_CANDIDATES = 2500
+#: No picture is settled wholly.
+_LEAST_DOUBT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """Scores of all pictures, and the leave-one-out scores of the labelled ``rows`` and of the known negatives."""
+    """Scores of all pictures, and the leave-one-out scores of the ``rows`` and of the other pictures with answers."""
 
     rows: Integers
     scores: Floats
     left_out: Floats
-    negatives_left_out: Floats
+    others_left_out: Floats
 
 
 def fit_head(
-    Z: Floats, rows: Integers, targets: NDArray[np.floating[Any]], negatives: sparse.csc_array | None = None
+    Z: Floats, rows: Integers, targets: NDArray[np.floating[Any]], answers: sparse.csc_array | None = None
 ) -> Head:
     """Ridge regression of ``targets`` (n_rows, n_outputs) on ``Z[rows]``; the ridge has the least leave-one-out error.
 
-    ``negatives`` (len(Z), n_outputs) are further pictures, not among ``rows``, where the target of an output is 0.
+    ``answers`` (len(Z), n_outputs) are about further pictures, not among ``rows``: the target of an output is 1 where
+    they are positive and 0 where they are negative.
     """
     A = Z[rows].astype(np.float64)
     ridge, theta, left_out = Ridge.of_least_error(A, targets, _RIDGES)
     weights = A.T @ theta
-    if negatives is None:
-        negatives = sparse.csc_array((len(Z), targets.shape[1]))
-    others = np.unique(negatives.indices)
+    if answers is None:
+        answers = sparse.csc_array((len(Z), targets.shape[1]))
+    others = np.unique(answers.indices)
     of_others = Z[others].astype(np.float64)
     others_left_out = of_others @ weights
-    for output in np.flatnonzero(np.diff(negatives.indptr)):
-        own = np.searchsorted(others, negatives.indices[slice(*negatives.indptr[output : output + 2])])
-        B = of_others[own]
-        known = ridge.border(theta[:, output], targets[:, output], B @ A.T, B @ B.T)
-        weights[:, output] = A.T @ known.theta + B.T @ known.of_negatives
-        left_out[:, output], others_left_out[own, output] = known.left_out, known.negatives_left_out
+    for output in np.flatnonzero(np.diff(answers.indptr)):
+        own = slice(*answers.indptr[output : output + 2])
+        at, t = np.searchsorted(others, answers.indices[own]), (answers.data[own] > 0).astype(np.float64)
+        B = of_others[at]
+        known = ridge.border(theta[:, output], targets[:, output], B @ A.T, B @ B.T, t)
+        weights[:, output] = A.T @ known.theta + B.T @ known.of_others
+        left_out[:, output], others_left_out[at, output] = known.left_out, known.others_left_out
     scores = Z @ weights.astype(np.float32)
     return Head(rows, scores.astype(np.float32), left_out.astype(np.float32), others_left_out.astype(np.float32))
 
@@ -83,11 +88,16 @@ class ClassHead:
         return float((self.left_out.argmax(axis=1) == self.given).mean()) if len(self.rows) else 0.0
 
     @property
+    def without_own(self) -> Floats:
+        """The probabilities of all pictures, without their own labels."""
+        p = self.p.copy()
+        p[self.rows] = self.left_out
+        return p
+
+    @property
     def likeliest(self) -> Integers:
         """The likeliest class of all pictures, of the labelled ones without their own label."""
-        found = self.p.argmax(axis=1)
-        found[self.rows] = self.left_out.argmax(axis=1)
-        return found
+        return self.without_own.argmax(axis=1)
 
 
 def fit_classes(Z: Floats, rows: Integers, given: Integers, n_classes: int) -> ClassHead:
@@ -106,41 +116,54 @@ def fit_classes(Z: Floats, rows: Integers, given: Integers, n_classes: int) -> C
 
 @dataclass(frozen=True, eq=False)
 class TagHead:
-    """Probabilities of the tags for all pictures and, without their own labels, for the tagged ``rows``.
+    """Probabilities of the tags for all pictures and, without their own labels, for the described ``rows``.
 
-    ``accuracy`` is the tag accuracy without the pictures' own labels: of as many tags as a picture has, how many of the
-    likeliest are right.
+    ``others`` are the pictures of which only some tags are known, and ``others_left_out`` their probabilities without
+    what is known of that tag. ``accuracy`` is the tag accuracy without the pictures' own labels: of as many tags as a
+    picture has, how many of the likeliest are right.
     """
 
     rows: Integers
     p: Floats
     left_out: Floats
+    others: Integers
+    others_left_out: Floats
     thresholds: Floats
     accuracy: float
 
+    @property
+    def without_own(self) -> Floats:
+        """The probabilities of all pictures, without their own labels."""
+        p = self.p.copy()
+        p[self.rows], p[self.others] = self.left_out, self.others_left_out
+        return p
+
 
 def fit_tags(
-    Z: Floats, rows: Integers, tags: sparse.csr_array, precision: float, denied: sparse.csr_array | None = None
+    Z: Floats, rows: Integers, tags: sparse.csr_array, precision: float, answers: sparse.csr_array | None = None
 ) -> TagHead:
-    """A head for tags: row i of ``tags`` is picture ``rows[i]``.
+    """A head for tags: row i of ``tags`` is picture ``rows[i]``, which has these and no other tags.
 
-    ``denied`` (len(Z), n_tags) are the tags that people said pictures do not have, for pictures that are not in
-    ``rows``: nothing else is known of these.
+    ``answers`` (len(Z), n_tags) are what is known of other pictures: 1 for tags that they have, -1 for tags that they
+    do not have. Nothing else is known of these.
     """
     present = tags.toarray().astype(np.float64)
-    negatives = None if denied is None else sparse.csc_array(denied)
-    head = fit_head(Z, rows, present, negatives)
+    head = fit_head(Z, rows, present, None if answers is None else sparse.csc_array(answers))
     counts = present.sum(axis=0)
-    denials = None
-    if denied is not None and denied.nnz:
-        denials = Denials(head.negatives_left_out, denied[np.diff(denied.indptr) > 0])
+    denials, others = None, np.empty(0, np.intp)
+    if answers is not None and answers.nnz:
+        others = np.flatnonzero(np.diff(answers.indptr))
+        denials = Denials(head.others_left_out, answers[others] < 0, answers[others] > 0)
     likely = TagProbabilities().fit(head.left_out, tags, tag_counts=counts, n_tagged=len(rows), denials=denials)
+    left_out = likely.log_odds(head.left_out)
     return TagHead(
-        rows,
-        expit(likely.log_odds(head.scores)).astype(np.float32),
-        expit(likely.log_odds(head.left_out)).astype(np.float32),
-        likely.thresholds(precision).astype(np.float32),
-        TagAccuracy()(tags, likely.log_odds(head.left_out)),
+        rows=rows,
+        p=expit(likely.log_odds(head.scores)).astype(np.float32),
+        left_out=expit(left_out).astype(np.float32),
+        others=others,
+        others_left_out=expit(likely.log_odds(head.others_left_out)).astype(np.float32),
+        thresholds=likely.thresholds(precision).astype(np.float32),
+        accuracy=TagAccuracy()(tags, left_out),
     )
 
 
@@ -168,20 +191,29 @@ def tag_doubt(p: Floats) -> Floats:
 
 
 def choose_questions(
-    Z: Floats, candidates: Integers, doubt: Floats, n_questions: int, *, random_state: int = 0
+    Z: Floats,
+    candidates: Integers,
+    doubt: Floats,
+    n_questions: int,
+    *,
+    settled: Sequence[int] | Integers = (),
+    random_state: int = 0,
 ) -> Integers:
     """The pictures that teach most: doubtful ones that stand for many other doubtful ones.
 
     Picture i is worth ``doubt_i * sum_j alike_ij doubt_j``. Once it is chosen, pictures like it count as settled:
-    ``doubt_j`` is multiplied by ``1 - alike_ij``, so that the next one is another kind of picture. ``doubt`` has one
-    entry per candidate. Of many candidates, a sample is looked at.
+    ``doubt_j`` is multiplied by ``1 - alike_ij``, so that the next one is another kind of picture. So do pictures like
+    those of the rows ``settled``, which were asked about before. ``doubt`` has one entry per candidate. Of many
+    candidates, a sample is looked at.
     """
     if len(candidates) > _MOST_CANDIDATES:
         some = sample(len(candidates), _MOST_CANDIDATES, random_state)
         candidates, doubt = candidates[some], doubt[some]
     own = Z[candidates, :-1]
-    alike = np.maximum(own @ own.T, 0.0) ** _SHARPNESS
     left = doubt.astype(np.float32).copy()
+    for like in _alike(own, Z[np.asarray(settled, np.intp), :-1]).T:
+        left = np.maximum(left * (1 - like), _LEAST_DOUBT)
+    alike = _alike(own, own)
     free = np.ones(len(candidates), np.bool_)
     chosen: list[int] = []
     while len(chosen) < min(n_questions, len(candidates)):
@@ -189,9 +221,12 @@ def choose_questions(
         best = int(worth.argmax())
         chosen.append(best)
         free[best] = False
-        left *= 1 - alike[best]
-        left = np.maximum(left, 1e-6)
+        left = np.maximum(left * (1 - alike[best]), _LEAST_DOUBT)
     return candidates[chosen]
+
+
+def _alike(some: Floats, others: Floats) -> Floats:
+    return np.maximum(some @ others.T, 0.0) ** _SHARPNESS
 
 
 @dataclass(frozen=True, eq=False)

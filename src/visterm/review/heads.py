@@ -5,28 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from visterm.calibration import PRECISION
-from visterm.catalogue.acts import Act
+from visterm.catalogue.acts import Act, Extent
 from visterm.catalogue.labels import Kind
+from visterm.catalogue.truth import Truth
 from visterm.collection.judgements import Age, Judged, LikelyName, n_labelled
 from visterm.collection.moment import Collection
 from visterm.collection.view import View
-from visterm.review.documents import TagWork
 from visterm.review.head import ClassHead, TagHead, class_doubt, fit_classes, fit_tags, tag_doubt
 
+#: So many answers count as asked just now: pictures like theirs wait. Tried: 0, 24, 48 and 96.
+_RECENT = 24
 #: A head needs this many labelled pictures.
 _LEAST = 4
+#: So many complete descriptions tell which tags pictures lack; then a part of a description is no description.
+_ENOUGH = 10
 _MOST_ERRORS = 200
 #: A label looks wrong if the head gives it at most this probability, and another class at least that.
 _UNLIKELY, _LIKELY = 0.15, 0.6
 _UNLIKELY_TAG = 0.02
-#: A tag below this probability, or below this share of its threshold, is not asked about.
-LEAST_ASKED, SHARE_ASKED = 0.02, 0.3
 #: Tags of a picture that are looked at to measure.
 _MOST_TAGS = 12
 
@@ -38,7 +41,10 @@ REVIEW = "review"
 
 @dataclass(frozen=True, eq=False)
 class Heads:
-    """Heads over the pictures ``places`` of a view (rows of ``Z``), at one state of the collection."""
+    """Heads over the pictures ``places`` of a view (rows of ``Z``), at one state of the collection.
+
+    ``recent`` are the numbers of the pictures that were answered last, but for measuring questions.
+    """
 
     collection: Collection
     places: NDArray[np.intp]
@@ -50,12 +56,29 @@ class Heads:
     half: ClassHead | None
     learned: str
     doubt: NDArray[np.float32]
+    recent: list[int]
     errors: list[Doubted] = field(default_factory=list)
 
     @property
     def kind(self) -> Kind:
-        """What is asked about: classes if the collection has some, otherwise tags."""
+        """What quality is measured of: classes if the collection has some, otherwise tags."""
         return "class" if self.classes is not None else "tag"
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """What is asked about."""
+        known: list[tuple[Kind, object]] = [("class", self.classes), ("tag", self.tags)]
+        return [kind for kind, head in known if head is not None]
+
+    @cached_property
+    def answered(self) -> list[int]:
+        """The numbers of the pictures that taught what quality is measured of, but for measuring questions."""
+        head, truth = self.classes or self.tags, self.collection.truth
+        if head is None:
+            return []
+        rows = np.array(self.collection.frame.rows, np.intp)[self.places[head.rows]]
+        acts = truth.class_acts if self.classes else truth.tag_acts
+        return [int(number) for number in truth.ids[rows[acts[rows] != Act.MEASURED]]]
 
     @cached_property
     def class_judged(self) -> Judged | None:
@@ -87,32 +110,22 @@ class Heads:
             return self.classes.likeliest[:, None]
         if self.tags is None:
             return np.empty((len(self.Z), 0), np.intp)
-        p = self.tags.p.copy()
-        p[self.tags.rows] = self.tags.left_out
-        return np.argsort(-p, axis=1, kind="stable")[:, :_MOST_TAGS]
+        return np.argsort(-self.tags.without_own, axis=1, kind="stable")[:, :_MOST_TAGS]
 
 
-def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32]) -> Heads:
-    """Heads for what the labels allow, and what looks wrong."""
+def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32], before: Heads | None = None) -> Heads:
+    """Heads for what the labels allow, and what looks wrong; ``before`` learned earlier."""
     truth = view.collection.truth
     labelled = np.flatnonzero(view.classes[places] >= 0)
     classes, class_names, half = None, list[str](), None
     if len(labelled) >= _LEAST and len(np.unique(view.classes[places[labelled]])) >= 2:
-        known, given = np.unique(view.classes[places[labelled]], return_inverse=True)
-        class_names = [view.class_names[number] for number in known]
-        classes = fit_classes(Z, labelled, given, len(known))
-        half = _half(Z, labelled, given, len(known))
-    matrix = truth.tags[view.rows[places]]
-    tagged = np.flatnonzero(np.diff(matrix.indptr) > 0)
-    tags, tag_names = None, list[str]()
-    if len(tagged) >= _LEAST:
-        used = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) >= 2)
-        if len(used):
-            tag_names = [truth.tag_names[column] for column in used]
-            denied = truth.rejected[view.rows[places]][:, used]
-            denied = denied.multiply(np.where(np.diff(matrix.indptr) > 0, 0, 1)[:, None]).tocsr()
-            denied.eliminate_zeros()
-            tags = fit_tags(Z, tagged, matrix[tagged][:, used], PRECISION, denied)
+        numbers, given = np.unique(view.classes[places[labelled]], return_inverse=True)
+        class_names = [view.class_names[number] for number in numbers]
+        classes = fit_classes(Z, labelled, given, len(numbers))
+        half = _half(Z, labelled, given, len(numbers))
+    known = KnownTags.of(truth, view.rows[places])
+    tags, used = known.head(Z, known.described)
+    tag_names = [truth.tag_names[column] for column in used]
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     fit = Heads(
         collection=view.collection,
@@ -124,33 +137,86 @@ def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32]) -> H
         tags=tags,
         half=half,
         learned=now,
-        doubt=_doubt(view, places, Z, classes, tags),
+        doubt=_doubt(truth, view.rows[places], Z, classes, tags, known),
+        recent=[],
     )
-    fit.errors.extend(_errors(view, fit, matrix))
+    fit.recent.extend(_recent(fit, before))
+    fit.errors.extend(_errors(view, fit, known.given))
     return fit
 
 
+def _recent(fit: Heads, before: Heads | None) -> list[int]:
+    """The pictures that were answered last, of those that still have an answer: what was new in the latest fits."""
+    if before is None:
+        return []
+    known, answered = set(before.answered), fit.answered
+    kept = [number for number in before.recent if number in set(answered)]
+    return [*kept, *(number for number in answered if number not in known)][-_RECENT:]
+
+
+class KnownTags(NamedTuple):
+    """The tags that people gave to the pictures of the heads, and denied; ``described`` are those that have no others.
+
+    Where enough pictures were described completely, only these have no others. Elsewhere every tagged picture counts
+    as described, but for the answers to questions about one tag.
+    """
+
+    given: sparse.csr_array
+    denied: sparse.csr_array
+    described: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, truth: Truth, rows: NDArray[np.intp]) -> KnownTags:
+        """What is known of some rows of the truth."""
+        given = truth.tags[rows]
+        n_tags = np.diff(given.indptr)
+        whole = np.flatnonzero((n_tags > 0) & (truth.extent[rows] > Extent.PART))
+        if len(whole) < _ENOUGH:
+            one_answer = (n_tags == 1) & (truth.extent[rows] == Extent.PART) & (truth.tag_acts[rows] == Act.ANSWERED)
+            whole = np.flatnonzero((n_tags > 0) & ~one_answer)
+        return cls(given, truth.rejected[rows], whole)
+
+    def head(self, Z: NDArray[np.float32], described: NDArray[np.intp]) -> tuple[TagHead | None, NDArray[np.intp]]:
+        """What can be learned with these of the described pictures, and the columns of its tags."""
+        nothing = np.empty(0, np.intp)
+        if len(described) < _LEAST:
+            return None, nothing
+        away = np.ones(len(Z), np.float32)
+        away[self.described] = 0
+        partly = sparse.csr_array(self.given.multiply(away[:, None]))
+        own = self.given[described]
+        n_given = np.bincount(own.indices, minlength=own.shape[1])
+        used = np.flatnonzero(n_given + np.asarray(partly.sum(axis=0)).ravel() >= 2)
+        if not n_given.any():
+            return None, nothing
+        answers = sparse.csr_array(partly - self.denied.multiply(away[:, None]))[:, used]
+        answers.eliminate_zeros()
+        return fit_tags(Z, described, own[:, used], PRECISION, answers), used
+
+
 def _doubt(
-    view: View, places: NDArray[np.intp], Z: NDArray[np.float32], classes: ClassHead | None, tags: TagHead | None
+    truth: Truth,
+    rows: NDArray[np.intp],
+    Z: NDArray[np.float32],
+    classes: ClassHead | None,
+    tags: TagHead | None,
+    known: KnownTags,
 ) -> NDArray[np.float32]:
-    """How unsure the heads are of each row of ``Z``, by what they learned without the answers to measuring questions.
+    """How unsure the heads are of each row of ``Z`` without its own label, and without answers to measuring questions.
 
     If a queue knew these, it would leave out pictures like them, and they would be the only ones without a labelled
     neighbour: they would look harder than other pictures.
     """
-    truth, rows = view.collection.truth, view.rows[places]
     if classes is not None:
         own = truth.class_acts[rows][classes.rows] != Act.MEASURED
-        known, given = np.unique(classes.given[own], return_inverse=True)
-        is_other = len(known) >= 2 and int(own.sum()) >= _LEAST and not own.all()
-        return class_doubt(fit_classes(Z, classes.rows[own], given, len(known)).p if is_other else classes.p)
+        names, given = np.unique(classes.given[own], return_inverse=True)
+        is_other = len(names) >= 2 and int(own.sum()) >= _LEAST and not own.all()
+        return class_doubt((fit_classes(Z, classes.rows[own], given, len(names)) if is_other else classes).without_own)
     if tags is None:
         return np.ones(len(Z), np.float32)
     own = truth.tag_acts[rows][tags.rows] != Act.MEASURED
-    matrix = truth.tags[rows[tags.rows[own]]]
-    used = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) >= 2)
-    is_other = len(used) > 0 and int(own.sum()) >= _LEAST and not own.all()
-    return tag_doubt(fit_tags(Z, tags.rows[own], matrix[:, used], PRECISION).p if is_other else tags.p)
+    other = None if own.all() else known.head(Z, tags.rows[own])[0]
+    return tag_doubt((other or tags).without_own)
 
 
 def _half(Z: NDArray[np.float32], rows: NDArray[Any], given: NDArray[Any], n_classes: int) -> ClassHead | None:
@@ -176,35 +242,12 @@ def _errors(view: View, fit: Heads, matrix: Any) -> list[Doubted]:
     if fit.tags is not None:
         column = {name: place for place, name in enumerate(fit.tag_names)}
         names = view.collection.truth.tag_names
-        for place_of, row in enumerate(fit.tags.rows):
-            for tag in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]:
-                place = column.get(names[tag])
-                if place is not None and fit.tags.left_out[place_of, place] <= _UNLIKELY_TAG:
-                    p = float(fit.tags.left_out[place_of, place])
-                    option = LikelyName(names[tag], round(p, 4), "tag", REVIEW)
-                    found.append((0.5 - p, int(view.ids[fit.places[row]]), names[tag], option))
+        without = fit.tags.without_own
+        for row, tag in zip(*matrix.nonzero(), strict=True):
+            place = column.get(names[tag])
+            if place is not None and without[row, place] <= _UNLIKELY_TAG:
+                p = float(without[row, place])
+                option = LikelyName(names[tag], round(p, 4), "tag", REVIEW)
+                found.append((0.5 - p, int(view.ids[fit.places[row]]), names[tag], option))
     found.sort(key=lambda each: -each[0])
     return [each[1:] for each in found[:_MOST_ERRORS]]
-
-
-def tag_work(view: View, fit: Heads) -> list[TagWork]:
-    """The tags that can be asked about, those with the most undecided pictures first."""
-    if fit.tags is None:
-        return []
-    near = (fit.tags.p >= np.maximum(LEAST_ASKED, SHARE_ASKED * fit.tags.thresholds)) & ~decided(view, fit)
-    counts = near.sum(axis=0)
-    order = np.argsort(-counts, kind="stable")
-    return [TagWork(fit.tag_names[place], int(counts[place])) for place in order if counts[place]]
-
-
-def decided(view: View, fit: Heads) -> NDArray[np.bool_]:
-    """Which (picture, tag) pairs people have decided about, for the rows of ``fit.Z`` and ``fit.tag_names``."""
-    truth = view.collection.truth
-    column = {name: place for place, name in enumerate(truth.tag_names)}
-    said = (truth.tags + truth.rejected)[view.rows[fit.places]].tocsc()
-    found = np.zeros((len(fit.places), len(fit.tag_names)), np.bool_)
-    for place, name in enumerate(fit.tag_names):
-        if name in column:
-            own = said.indices[said.indptr[column[name]] : said.indptr[column[name] + 1]]
-            found[own, place] = True
-    return found

@@ -11,25 +11,22 @@ import json
 import threading
 import time
 from collections.abc import Collection as Collection_
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.catalogue.acts import Act
 from visterm.catalogue.labels import Kind
-from visterm.catalogue.listing import Said
 from visterm.collection.features import RECIPE, ready_recipe, stored_features
 from visterm.collection.filters import in_state
-from visterm.collection.judgements import LikelyName, believed
 from visterm.collection.measuring import MeasuringSample, measuring_sample
 from visterm.collection.measuring import skip as remember_skipped
 from visterm.collection.moment import Frame
-from visterm.collection.rows import columns_of, rows_of
+from visterm.collection.rows import columns_of
 from visterm.collection.view import View
 from visterm.contracts import Task
 from visterm.documents.figure import Figure
@@ -38,16 +35,28 @@ from visterm.learn.quality import figure_of
 from visterm.review.asking import mixed
 from visterm.review.curve import Curve, hoped_for, live_figure, measured_rows, portion
 from visterm.review.documents import Groups, PictureGroup, Questions, Queue, ReviewState
-from visterm.review.head import choose_questions, group
-from visterm.review.heads import LEAST_ASKED, SHARE_ASKED, Doubted, Heads, decided, fit_heads, tag_work
+from visterm.review.head import group
+from visterm.review.heads import Heads, fit_heads
+from visterm.review.queues import (
+    Asked,
+    about_error,
+    about_tag,
+    asked_of,
+    documented,
+    documented_sixes,
+    open_errors,
+    sixes,
+    tag_work,
+    teaching_order,
+    to_measure,
+    undecided,
+)
 from visterm.storage import write_text_atomically
 from visterm.subspace import reduced
 
 if TYPE_CHECKING:
     from visterm.collection.holdings import Holdings
 
-#: Answers offered for a picture: one for each of the keys 1 to 9.
-_MOST_OPTIONS = 9
 #: Measuring questions that may wait for an answer.
 _MOST_WAITING = 200
 
@@ -89,7 +98,7 @@ class Reviewer:
                 problem=str(error),
             )
         labelled = self._n_labelled(view, fit.kind)
-        sample = self._sample(view, fit)
+        sample = self._sample(view, fit.kind)
         return ReviewState(
             ready=True,
             cold=fit.classes is None and fit.tags is None,
@@ -97,15 +106,16 @@ class Reviewer:
             kind=fit.kind,
             labelled=labelled,
             unlabelled=len(view) - labelled,
-            teach=len(self._undecided(view, fit)),
-            errors=len(self._open_errors(view, fit)),
+            teach=len(undecided(view, fit)),
+            errors=len(open_errors(view, fit, self._known_kept())),
             tags=tag_work(view, fit),
             curve=self._curve.points(view.collection, fit.kind, measured_rows(sample)),
             expected=hoped_for(fit, self._sample_then(fit), labelled),
             fitted_changes=fit.collection.version[1],
             alike=int(in_state(view, "unlabelled")[fit.places].sum()),
-            measure=sample.to_ask,
+            measure=max(self._sample(view, kind).to_ask for kind in fit.kinds or [fit.kind]),
             figure=self._figure(fit),
+            asked=fit.kinds,
         )
 
     def questions(
@@ -115,18 +125,18 @@ class Reviewer:
         view = self._holdings.views.newest()
         fit = self._current(view)
         if queue == "errors":
-            found = [each for each in self._open_errors(view, fit) if each[0] not in without]
-            return self._asked(view, fit, queue, [self._error(view, fit, *each) for each in found[:limit]], len(found))
+            found = [each for each in open_errors(view, fit, self._known_kept()) if each[0] not in without]
+            return self._asked(view, fit, queue, [about_error(view, fit, *each) for each in found[:limit]], len(found))
         if queue == "tag":
-            return self._about_tag(view, fit, tag or "", without, limit)
+            asked = about_tag(view, fit, tag or "", without)
+            return self._asked(view, fit, queue, asked[:limit], len(asked))
+        if queue == "six":
+            return documented_sixes(self._holdings, view, fit, *sixes(view, fit, tag, without, limit))
         if queue == "measure":
-            return self._to_measure(view, fit, without, limit)
-        rows = self._undecided(view, fit)
-        rows = rows[~np.isin(view.ids[fit.places[rows]], list(without))]
-        if not len(rows) or (fit.classes is None and fit.tags is None):
-            return self._asked(view, fit, queue, [], len(rows))
-        chosen = choose_questions(fit.Z, rows, fit.doubt[rows], limit, random_state=fit.collection.version[1])
-        return self._mixed(view, fit, chosen.tolist(), without, limit, len(rows))
+            rows = list(self._to_measure(view, fit, without))
+            some = rows[:limit]
+            return self._asked(view, fit, queue, asked_of(view, fit, some), len(rows), some)
+        return self._teach(view, fit, without, limit)
 
     def groups(self, *, limit: int = 30) -> Groups:
         """Groups of look-alikes among the pictures without a label."""
@@ -164,7 +174,8 @@ class Reviewer:
         (picture,) = self._holdings.numbered([number])
         fit = self._current(self._holdings.views.newest())
         with self._guard:
-            remember_skipped(self._holdings.state, fit.kind, picture.sha256, skipping=skip)
+            for kind in fit.kinds:
+                remember_skipped(self._holdings.state, kind, picture.sha256, skipping=skip)
         return self.state()
 
     def wait(self) -> None:
@@ -206,7 +217,7 @@ class Reviewer:
             if self._fit is not None and self._is_newest(self._fit, view):
                 return
             places, Z = self.looked_at(view)
-            fit = fit_heads(view, places, Z)
+            fit = fit_heads(view, places, Z, self._fit)
             self._fit = fit
             self._measured(view, fit)
 
@@ -230,8 +241,8 @@ class Reviewer:
             n_labelled, ids = self._n_labelled(view, fit.kind), view.collection.truth.ids
             self._curve.add(portion(fit, ids, self._sample_then(fit), n_labelled, time.time()))
 
-    def _sample(self, view: View, fit: Heads) -> MeasuringSample:
-        return measuring_sample(self._holdings, view.collection, fit.kind)
+    def _sample(self, view: View, kind: Kind) -> MeasuringSample:
+        return measuring_sample(self._holdings, view.collection, kind)
 
     def _sample_then(self, fit: Heads) -> MeasuringSample:
         """The measuring sample as it was when the heads learned."""
@@ -262,134 +273,41 @@ class Reviewer:
             return int((view.classes >= 0).sum())
         return int((np.diff(view.collection.truth.tags[view.rows].indptr) > 0).sum())
 
-    def _undecided(self, view: View, fit: Heads) -> NDArray[np.intp]:
-        """The rows of ``fit.Z`` whose pictures have no class (or no tags) now, if there is still something to ask."""
-        if fit.kind == "class":
-            open_, flag = view.classes[fit.places] < 0, Said.REJECTED_CLASS
-        else:
-            open_, flag = np.diff(view.collection.truth.tags[view.rows].indptr)[fit.places] == 0, Said.REJECTED
-        denied = np.flatnonzero(open_ & ((view.said[fit.places] & flag) > 0))
-        for row in denied.tolist():
-            open_[row] = any(one.probability >= LEAST_ASKED for one in self._likely(view, fit, row))
-        return np.flatnonzero(open_)
+    def _to_measure(self, view: View, fit: Heads, without: Collection_[int]) -> Iterator[int]:
+        """The rows of ``fit.Z`` that measuring questions ask about."""
+        samples = [self._sample(view, kind) for kind in fit.kinds]
+        return (row for row in to_measure(view, fit, samples) if int(view.ids[fit.places[row]]) not in without)
 
-    @staticmethod
-    def _likely(view: View, fit: Heads, row: int) -> list[LikelyName]:
-        """The likely answers about a row of ``fit.Z``, the likeliest first, without what people denied."""
-        at = int(fit.places[row])
-        truth, place = view.collection.truth, int(view.rows[at])
-        if fit.class_judged is not None:
-            denied = truth.denied_classes.get(place, frozenset())
-            found = believed(view.class_judgements, fit.class_judged, at)
-        elif fit.tag_judged is not None:
-            own = truth.rejected.indices[truth.rejected.indptr[place] : truth.rejected.indptr[place + 1]]
-            denied = frozenset(truth.tag_names[column] for column in own.tolist())
-            found = believed(view.tag_judgements, fit.tag_judged, at)
-        else:
-            return []
-        left = [name for name in found if name.name not in denied]
-        return sorted(left, key=lambda name: -name.probability)[:_MOST_OPTIONS]
-
-    def _to_measure(self, view: View, fit: Heads, without: Collection_[int], limit: int) -> Questions:
-        """The next pictures of the measuring sample."""
-        sample = self._sample(view, fit)
-        place, ids = fit.row_in_truth, view.collection.truth.ids
-        rows = [place[row] for row in sample.next() if row in place and int(ids[row]) not in without]
-        asked = [_Asked(row, self._likely(view, fit, row)) for row in rows[:limit]]
-        return self._asked(view, fit, "measure", asked, len(rows), {one.row for one in asked})
-
-    def _mixed(
-        self, view: View, fit: Heads, chosen: list[int], without: Collection_[int], limit: int, left: int
-    ) -> Questions:
+    def _teach(self, view: View, fit: Heads, without: Collection_[int], limit: int) -> Questions:
         """Pictures that teach most, and among them some to measure."""
-        sample = self._sample(view, fit)
-        place, ids = fit.row_in_truth, view.collection.truth.ids
-        answers = int((sample.act == Act.ANSWERED).sum()), int((sample.act == Act.MEASURED).sum())
+        rows = undecided(view, fit)
+        rows = rows[~np.isin(view.ids[fit.places[rows]], list(without))]
+        if not len(rows) or not fit.kinds:
+            return self._asked(view, fit, "teach", [], len(rows))
+        samples = [self._sample(view, kind) for kind in fit.kinds]
+        acts = np.stack([sample.act for sample in samples])
+        measured, answered = (int((acts == act).any(axis=0).sum()) for act in (Act.MEASURED, Act.ANSWERED))
         # What was asked and is not answered yet counts as if it were.
-        to_measure = [row for row in islice(sample.next(), _MOST_WAITING) if row in place]
-        waiting = sum(int(ids[row]) in without for row in to_measure)
+        waiting = list(islice(to_measure(view, fit, samples), _MOST_WAITING))
+        open_ = [row for row in waiting if int(view.ids[fit.places[row]]) not in without]
         both = mixed(
-            chosen,
-            [place[row] for row in to_measure if int(ids[row]) not in without],
-            measured=answers[1] + waiting,
-            answers=sum(answers) + len(without),
-            sample=len(sample.rows),
-            limit=min(limit, left),
+            teaching_order(view, fit, rows, without, limit),
+            open_,
+            measured=measured + len(waiting) - len(open_),
+            answers=measured + answered + len(without),
+            limit=min(limit, len(rows)),
         )
         found = dict(both)
-        asked = [_Asked(row, self._likely(view, fit, row)) for row in found]
-        return self._asked(view, fit, "teach", asked, left, {row for row, measures in found.items() if measures})
-
-    def _open_errors(self, view: View, fit: Heads) -> list[Doubted]:
-        """The likely errors that are still open: the label still stands, and nobody has confirmed it."""
-        truth = view.collection.truth
-        column = {name: place for place, name in enumerate(truth.tag_names)}
-        kept = self._known_kept()
-        standing = []
-        for number, said, option in fit.errors:
-            row = view.row_of.get(number)
-            if row is None or (number, option.kind, said) in kept:
-                continue
-            at = int(view.rows[row])
-            own = truth.tags.indices[truth.tags.indptr[at] : truth.tags.indptr[at + 1]]
-            if truth.classes[at] == said if option.kind == "class" else column.get(said, -1) in own:
-                standing.append((number, said, option))
-        return standing
-
-    def _about_tag(self, view: View, fit: Heads, tag: str, without: Collection_[int], limit: int) -> Questions:
-        """Pictures around the threshold of a tag: the answers there teach most about it."""
-        judged = fit.tag_judged
-        if fit.tags is None or judged is None or tag not in fit.tag_names:
-            raise InputError(f"the tag {tag!r} cannot be reviewed: give it to a few pictures first")
-        place = fit.tag_names.index(tag)
-        p, threshold = fit.tags.p[:, place], float(fit.tags.thresholds[place])
-        open_ = ~decided(view, fit)[:, place] & (p >= np.maximum(LEAST_ASKED, SHARE_ASKED * threshold))
-        rows = np.flatnonzero(open_)
-        rows = rows[~np.isin(view.ids[fit.places[rows]], list(without))]
-        distance = np.abs(_logit(p[rows]) - _logit(np.array([min(threshold, 0.99)])))
-        rows = rows[np.argsort(distance, kind="stable")]
-        asked = []
-        for row in rows[:limit].tolist():
-            likely = believed(view.tag_judgements, judged, int(fit.places[row]))
-            asked.append(_Asked(row, asked=likely[place]))
-        return self._asked(view, fit, "tag", asked, len(rows))
-
-    def _error(self, view: View, fit: Heads, number: int, said: str, option: LikelyName) -> _Asked:
-        row = int(np.flatnonzero(fit.places == view.row_of[number])[0])
-        return _Asked(row, self._likely(view, fit, row) if option.kind == "class" else [], option, said)
+        measuring = [row for row, measures in found.items() if measures]
+        return self._asked(view, fit, "teach", asked_of(view, fit, list(found)), len(rows), measuring)
 
     def _asked(
         self,
         view: View,
         fit: Heads,
         queue: Queue,
-        asked: list[_Asked],
+        asked: Sequence[Asked],
         left: int,
-        measuring: Collection_[int] = (),
+        measuring: Sequence[int] = (),
     ) -> Questions:
-        """Questions as rows of pictures."""
-        ids = [int(view.ids[fit.places[one.row]]) for one in asked]
-        known = {row.id: row for row in rows_of(self._holdings, ids, view)}
-        learned = fit.tag_judged if queue == "tag" or fit.class_judged is None else fit.class_judged
-        ages = [*view.ages, *(() if learned is None else (learned.age.now(view.collection.truth),))]
-        questions = [
-            replace(known[number], labels=list(one.labels), asked=one.asked, said=one.said)
-            for number, one in zip(ids, asked, strict=True)
-            if number in known
-        ]
-        to_measure = [number for number, one in zip(ids, asked, strict=True) if one.row in measuring]
-        return Questions(queue, questions, left, ages, to_measure)
-
-
-class _Asked(NamedTuple):
-    """A question about a row of the heads' features."""
-
-    row: int
-    labels: Sequence[LikelyName] = ()
-    asked: LikelyName | None = None
-    said: str | None = None
-
-
-def _logit(p: NDArray[Any]) -> NDArray[Any]:
-    clipped = np.clip(p, 1e-4, 1 - 1e-4)
-    return np.asarray(np.log(clipped / (1 - clipped)))
+        return documented(self._holdings, view, fit, queue, asked, left, measuring)

@@ -4,8 +4,6 @@ A manifest says how many rows are valid. Bytes after those rows were left by an 
 overwrites them. The row count in the file's own header is for other tools that open the file.
 """
 
-from __future__ import annotations
-
 import math
 import mmap
 import os

@@ -1,7 +1,5 @@
 """Files that are written whole or not at all: a new file takes its name only when every byte of it is on disk."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Files as people name them, and the folders of a workspace."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import BinaryIO, cast

@@ -1,7 +1,5 @@
 """One writer at a time: a lock that the operating system releases when its holder ends, even if it is killed."""
 
-from __future__ import annotations
-
 import errno
 import os
 import threading

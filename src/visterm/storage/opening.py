@@ -1,7 +1,5 @@
 """Opens files that others made: only regular ones, without waiting for them, and within limits of size and time."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """The compiled loop over coded pictures. Its docstring gives the NumPy equivalent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,16 +1,15 @@
 """Canonical correlations between features and tags."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from visterm.compute.eigenvectors import leading, signs
-from visterm.contracts import FROM_1, NOT_NEGATIVE
+from visterm.contracts import FROM_1, NOT_NEGATIVE, declared
 from visterm.subspace.linear.linear_embedding import LinearEmbedding
 from visterm.subspace.linear.moments import Moments
 
@@ -22,6 +21,7 @@ _NOISE = 1e-10
 Whitening = Callable[[NDArray[Any]], NDArray[Any]]
 
 
+@declared
 class CCA(LinearEmbedding):
     """The subspace of features most correlated with tags.
 
@@ -37,22 +37,16 @@ class CCA(LinearEmbedding):
     array([0.96])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_dims": [FROM_1],
-        "ridge": [NOT_NEGATIVE],
-        "reduce_to": [FROM_1, None],
-    }
+    n_dims: Annotated[int, FROM_1] = 20
+    _: KW_ONLY
+    ridge: Annotated[float, NOT_NEGATIVE] = 0.1
+    reduce_to: Annotated[int | None, FROM_1] = 200
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "correlations_": "n_code",
         "x_components_": "n_features n_code",
         "tag_components_": "n_tags n_code",
         "y_mean_": "n_tags",
     }
-
-    def __init__(self, n_dims: int = 20, *, ridge: float = 0.1, reduce_to: int | None = 200) -> None:
-        self.n_dims = n_dims
-        self.ridge = ridge
-        self.reduce_to = reduce_to
 
     def _solve(self, moments: Moments) -> None:
         x_whitening = self._whitening(moments.C_xx, self._n_kept(moments))

@@ -1,16 +1,14 @@
 """Canonical contextual distance: codes whose Euclidean distance measures how two pictures differ in meaning."""
 
-from __future__ import annotations
-
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from numbers import Integral
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, Options
 
-from visterm.contracts import Features, check_feature_mapping, check_tags, n_pictures
+from visterm.contracts import INSIDE, Features, Options, check_feature_mapping, check_tags, declared, n_pictures
 from visterm.subspace.cca import CCA
 from visterm.subspace.linear.moments import Moments
 
@@ -18,6 +16,7 @@ from visterm.subspace.linear.moments import Moments
 _MOST_CORRELATED = 1 - 1e-6
 
 
+@declared
 class ContextualDistance(CCA):
     """Probabilistic CCA: a picture is a Gaussian over latent meanings, and distances compare the Gaussians.
 
@@ -42,24 +41,15 @@ class ContextualDistance(CCA):
     ((5, 2), (5, 2))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **CCA._parameter_constraints,
-        "views": [Options(Integral, {1, 2})],
-        "beta": [Interval(Real, 0, 1, closed="neither")],
-    }
+    _: KW_ONLY
+    views: Annotated[int, Options(Integral, {1, 2})] = 2
+    beta: Annotated[float, INSIDE] = 0.5
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "uncertainty_x_": "n_code",
         "uncertainty_xy_": "n_code",
         "training_components_": "n_features n_code",
         "training_tag_components_": "n_tags n_code",
     }
-
-    def __init__(
-        self, n_dims: int = 20, *, views: int = 2, beta: float = 0.5, ridge: float = 0.1, reduce_to: int | None = 200
-    ) -> None:
-        super().__init__(n_dims, ridge=ridge, reduce_to=reduce_to)
-        self.views = views
-        self.beta = beta
 
     def transform_training(self, X: Features, tags: Any) -> NDArray[Any]:
         """The codes of pictures whose tags are known. Rows without tags get the codes of queries."""

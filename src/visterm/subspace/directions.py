@@ -1,7 +1,5 @@
 """A collection's features in few numbers: unit rows in their leading principal directions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,17 +1,17 @@
 """Codes for each of several features, which linear subspaces can take side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Self
 
-from visterm.contracts import FROM_1, FROM_2, Estimator, Features, Matrix, check_feature_mapping
+from visterm.contracts import FROM_1, FROM_2, Estimator, Features, Matrix, check_feature_mapping, declared
 from visterm.distances import automatic_metric, metric_named
 from visterm.subspace.kernel_map import KernelMap
 from visterm.subspace.linear.linear_embedding import MAX_COVARIANCE_DIMS
 from visterm.subspace.pca import PCA
 
 
+@declared
 class FeatureMaps(Estimator):
     """Maps every feature by its own :class:`~visterm.subspace.kernel_map.KernelMap` to at most ``n_dims`` dimensions.
 
@@ -28,16 +28,10 @@ class FeatureMaps(Estimator):
     {'histogram': (40, 8), 'gist': (40, 6)}
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [str, Mapping, None],
-        "n_dims": [FROM_1],
-        "n_landmarks": [FROM_2],
-    }
-
-    def __init__(self, kernel: Any = "auto", *, n_dims: int = 200, n_landmarks: int = 300) -> None:
-        self.kernel = kernel
-        self.n_dims = n_dims
-        self.n_landmarks = n_landmarks
+    kernel: Annotated[Any, str, Mapping, None] = "auto"
+    _: KW_ONLY
+    n_dims: Annotated[int, FROM_1] = 200
+    n_landmarks: Annotated[int, FROM_2] = 300
 
     def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
         """Learn the map of every feature; tags are not used."""

@@ -1,16 +1,15 @@
 """Any base distance as a Euclidean one: kernel principal components on a few landmarks."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute.eigenvectors import leading, with_fixed_signs
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import FROM_0, FROM_1, FROM_2, Estimator, Features, Matrix, check_features, in_single
+from visterm.contracts import Features, Matrix, check_features, in_single
+from visterm.contracts.estimator import FROM_0, FROM_1, FROM_2, Estimator, StrOptions, declared
 from visterm.distances import METRICS, metric_named
 from visterm.subspace.linear.linear_embedding import project
 from visterm.subspace.linear.moments import Moments
@@ -25,6 +24,7 @@ _ALL_AXES = 1000
 _AXES_PER_DIM = 1.25
 
 
+@declared
 class KernelMap(Estimator):
     """Codes whose Euclidean geometry follows a base distance, by kernel PCA on ``n_landmarks`` training pictures.
 
@@ -39,25 +39,16 @@ class KernelMap(Estimator):
     (3, 5)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_dims": [FROM_1],
-        "metric": [StrOptions(set(METRICS))],
-        "n_landmarks": [FROM_2],
-        "random_state": [FROM_0, None],
-    }
+    n_dims: Annotated[int, FROM_1] = 200
+    _: KW_ONLY
+    metric: Annotated[str, StrOptions(set(METRICS))] = "chi2"
+    n_landmarks: Annotated[int, FROM_2] = 300
+    random_state: Annotated[int | None, FROM_0] = 0
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "landmarks_": "n_landmarks n_features",
         "mean_distance_": "float >0",
         "kernel_mean_": "n_landmarks",
     }
-
-    def __init__(
-        self, n_dims: int = 200, *, metric: str = "chi2", n_landmarks: int = 300, random_state: int | None = 0
-    ) -> None:
-        self.n_dims = n_dims
-        self.metric = metric
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
 
     def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
         """Draw landmarks, then go through all pictures once; tags are not used."""

@@ -1,15 +1,14 @@
 """Principal components, plain and whitened."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.eigenvectors import axes_between, inverse_roots, leading, with_fixed_signs
-from visterm.contracts import FROM_1, Features, Matrix, check_features, in_single, is_several
+from visterm.contracts import FROM_1, Features, Matrix, check_features, declared, in_single, is_several
 from visterm.subspace.linear.linear_embedding import MAX_COVARIANCE_DIMS, LinearEmbedding
 from visterm.subspace.linear.moments import Moments
 
@@ -25,6 +24,7 @@ _NOISE = 1e-10
 _SEED, _TOLERANCE = 0, 1e-6
 
 
+@declared
 class PCA(LinearEmbedding):
     """The subspace in which pictures vary most; ``whiten=True`` (PCAW) gives every direction unit variance.
 
@@ -39,11 +39,9 @@ class PCA(LinearEmbedding):
     """
 
     learns_from_tags: ClassVar[bool] = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_dims": [FROM_1], "whiten": ["boolean"]}
-
-    def __init__(self, n_dims: int = 20, *, whiten: bool = False) -> None:
-        self.n_dims = n_dims
-        self.whiten = whiten
+    n_dims: Annotated[int, FROM_1] = 20
+    _: KW_ONLY
+    whiten: bool = False
 
     def fit(self, X: Features, tags: Any = None) -> Self:
         """Learn the subspace."""

@@ -1,13 +1,12 @@
 """Partial least squares, plain and normalised."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from visterm.compute.eigenvectors import inverse_roots, leading, vector_lengths, with_fixed_signs
-from visterm.contracts import FROM_1
+from visterm.contracts import FROM_1, declared
 from visterm.subspace.linear.linear_embedding import LinearEmbedding
 from visterm.subspace.linear.moments import Moments
 
@@ -15,6 +14,7 @@ from visterm.subspace.linear.moments import Moments
 _NOISE = 1e-14
 
 
+@declared
 class PLS(LinearEmbedding):
     """The subspace of features with the largest covariance to tags.
 
@@ -28,12 +28,10 @@ class PLS(LinearEmbedding):
     """
 
     needs_covariance: ClassVar[bool] = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_dims": [FROM_1], "normalize": ["boolean"]}
+    n_dims: Annotated[int, FROM_1] = 20
+    _: KW_ONLY
+    normalize: bool = False
     _fitted_constraints: ClassVar[dict[str, str]] = {"covariances_": "n_code"}
-
-    def __init__(self, n_dims: int = 20, *, normalize: bool = False) -> None:
-        self.n_dims = n_dims
-        self.normalize = normalize
 
     def _solve(self, moments: Moments) -> None:
         cross = moments.C_xy

@@ -1,14 +1,13 @@
 """Product quantisation: small codes with one byte for every few dimensions."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import FROM_0, FROM_1, Estimator, Features, check_features
+from visterm.contracts import FROM_0, FROM_1, Estimator, Features, check_features, declared
 
 Bytes = NDArray[np.uint8]
 #: A byte can name this many words.
@@ -21,6 +20,7 @@ _CONSTANT = 1e-9
 _LEAST_SIZE = 1.0
 
 
+@declared
 class ProductQuantizer(Estimator):
     """Stores each row of floats in ``n_bytes`` bytes (Jégou, Douze and Schmid, PAMI 2011).
 
@@ -41,19 +41,11 @@ class ProductQuantizer(Estimator):
     True
     """
 
-    groups_: list[NDArray[np.intp]]
-    words_: NDArray[np.float32]
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_bytes": [FROM_1],
-        "max_iter": [FROM_0],
-        "random_state": [FROM_0, None],
-    }
+    n_bytes: Annotated[Any, FROM_1] = 8
+    _: KW_ONLY
+    max_iter: Annotated[int, FROM_0] = 15
+    random_state: Annotated[int | None, FROM_0] = 0
     _fitted_constraints: ClassVar[dict[str, str]] = {"words_": "n_groups n_words n_group_dims"}
-
-    def __init__(self, n_bytes: Any = 8, *, max_iter: int = 15, random_state: int | None = 0) -> None:
-        self.n_bytes = n_bytes
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
         """Learn the vocabulary of every group of dimensions; tags are not used."""

@@ -1,7 +1,5 @@
 """Correspondence LDA: every tag belongs to a region of a picture."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from visterm.contracts import Features

@@ -1,7 +1,5 @@
 """Correspondence LDA, refined: topics that predict tags from codewords alone."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from visterm.contracts import Features, check_tags

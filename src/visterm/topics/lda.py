@@ -1,22 +1,21 @@
 """Latent Dirichlet allocation: pictures as mixtures of topics."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin
+from sklearn.utils import check_random_state
 
 from visterm.compute import progress
-from visterm.contracts import Features
+from visterm.contracts import Features, declared
 from visterm.topics.inference import em
 from visterm.topics.inference.em import Array, TopicStatistics
 from visterm.topics.inference.topic_model import DirichletTopicModel, JointTopics
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@declared
 class LDA(TransformerMixin, DirichletTopicModel):
     """Learns topics: groups of codewords that occur together (Blei, Ng and Jordan, JMLR 2003).
 
@@ -35,14 +34,13 @@ class LDA(TransformerMixin, DirichletTopicModel):
     [1, 0]
     """
 
+    _: KW_ONLY
     start: str = "spread"
     n_restarts: int = 1
     max_sweeps: int = 1
 
     def fit(self, X: Features, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's transformers take a y
         """Learn the topics."""
-        from sklearn.utils import check_random_state
-
         self._validate_params()
         bags = self._bags(X, fitting=True)
         random = check_random_state(self.random_state)

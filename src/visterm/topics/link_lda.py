@@ -1,15 +1,14 @@
 """Link-LDA: one set of topic proportions per picture, two vocabularies."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 from visterm.compute import progress
-from visterm.contracts import AnnotatorMixin, Features, Scores
+from visterm.contracts import AnnotatorMixin, Features, Scores, declared
 from visterm.topics.inference import em
 from visterm.topics.inference.em import TopicStatistics, check_tag_bags
 from visterm.topics.inference.topic_model import DirichletTopicModel, JointTopics
@@ -18,7 +17,7 @@ from visterm.topics.unigram_mixture import fit_unigrams, start_responsibilities
 _START_STEPS = 20
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@declared
 class LinkLDA(AnnotatorMixin, DirichletTopicModel):
     """Predicts tags from topic proportions that a picture's codewords and tags share.
 
@@ -35,12 +34,11 @@ class LinkLDA(AnnotatorMixin, DirichletTopicModel):
 
     scores_are_chances = True
 
+    _: KW_ONLY
     smoothing: float = 0.1
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the topics of both vocabularies."""
-        from sklearn.utils import check_random_state
-
         self._validate_params()
         bags = self._bags(X, fitting=True)
         tags = check_tag_bags(tags, bags.shape[0])

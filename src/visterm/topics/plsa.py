@@ -1,18 +1,15 @@
 """Probabilistic latent semantic analysis: tags first ("pLSA-Words"), or codewords and tags together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
-from numbers import Real
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, replace
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
+from sklearn.utils import check_random_state
 
-from visterm.contracts import AnnotatorMixin, Features, Scores
+from visterm.contracts import FRACTION, AnnotatorMixin, Features, Scores, declared
 from visterm.topics.inference.aspects import (
     Aspects,
     Schedule,
@@ -28,7 +25,7 @@ from visterm.topics.inference.em import check_tag_bags, distributions
 from visterm.topics.inference.topic_model import TopicModel
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class PLSA(AnnotatorMixin, TopicModel):
     """Predicts tags from topics: p(tag | picture) = sum_z p(tag | z) p(z | picture).
 
@@ -50,25 +47,18 @@ class PLSA(AnnotatorMixin, TopicModel):
 
     scores_are_chances = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "asymmetric": ["boolean"],
-        "cooling": [Interval(Real, 0, 1, closed="right")],
-    }
-
     n_topics: int = 20
     _: KW_ONLY
     asymmetric: bool = True
     n_tokens: float | None = None
     held_out_share: float = 0.1
-    cooling: float = 0.9
+    cooling: Annotated[float, FRACTION] = 0.9
     max_iter: int = 100
     tol: float = 1e-5
     random_state: Any = None
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the tags and the codewords of the topics."""
-        from sklearn.utils import check_random_state
-
         self._validate_params()
         bags = self._bags(X, fitting=True)
         tags = check_tag_bags(tags, bags.shape[0])

@@ -4,10 +4,8 @@ This module has the parameters, the labels, the M step of the classes and the pr
 the EM algorithm and the tags, is in :mod:`visterm.topics.inference.joint_model`.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, replace
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +13,6 @@ from scipy import sparse
 from scipy.special import softmax
 
 from visterm.contracts import (
-    POSITIVE,
     UNKNOWN_CLASS,
     Features,
     JointMixin,
@@ -25,6 +22,7 @@ from visterm.contracts import (
     has_class,
     is_tag_matrix,
 )
+from visterm.contracts.estimator import POSITIVE, declared
 from visterm.errors import InputError
 from visterm.topics.inference.em import Array
 from visterm.topics.inference.joint_model import (
@@ -38,7 +36,7 @@ from visterm.topics.inference.joint_model import (
 from visterm.topics.inference.topic_model import JointTopics
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@declared
 class SupervisedLDA(JointMixin, JointTopicModel):
     """Learns topics that explain a picture's codewords, class and tags (Wang, Blei and Fei-Fei, CVPR 2009).
 
@@ -82,13 +80,9 @@ class SupervisedLDA(JointMixin, JointTopicModel):
     array([3, 8])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "ridge": [POSITIVE],
-        "class_strength": [POSITIVE],
-    }
-
-    ridge: float = 0.01
-    class_strength: float = 1.0
+    _: KW_ONLY
+    ridge: Annotated[float, POSITIVE] = 0.01
+    class_strength: Annotated[float, POSITIVE] = 1.0
     class_weight: str | None = None
 
     def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None, *, infer: EStep = infer_labelled) -> Self:

@@ -1,15 +1,14 @@
 """A committee of supervised topic models, which averages out the effect of random starts."""
 
-from __future__ import annotations
-
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import FROM_0, FROM_1, Features, JointMixin, Scores
+from visterm.contracts import FROM_0, FROM_1, Features, JointMixin, Scores, declared
 from visterm.topics.inference.topic_model import TopicModel
 from visterm.topics.slda_refined import RefinedSupervisedLDA
 
@@ -17,7 +16,7 @@ from visterm.topics.slda_refined import RefinedSupervisedLDA
 _SEEDS = 2**31
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class TopicCommittee(JointMixin, TopicModel):
     """Averages the probabilities of several supervised topic models with different random starts.
 
@@ -33,22 +32,18 @@ class TopicCommittee(JointMixin, TopicModel):
 
     scores_are_probabilities = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_members": [FROM_1], "refine": [FROM_0]}
-
     n_topics: int = 20
     _: KW_ONLY
-    n_members: int = 5
+    n_members: Annotated[int, FROM_1] = 5
     alpha: float = 1.0
     smoothing: float = 0.01
     class_weight: str | None = None
-    refine: int = 25
+    refine: Annotated[int, FROM_0] = 25
     n_tokens: float | None = None
     random_state: Any = None
 
     def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
         """Learn every member from all pictures, with a class, tags, both or neither, as SupervisedLDA does."""
-        from sklearn.utils import check_random_state
-
         self._validate_params()
         random = check_random_state(self.random_state)
         of_members = {name: value for name, value in self.get_params().items() if name != "n_members"}

@@ -4,20 +4,19 @@ The refinement itself is :mod:`visterm.topics.inference.refine`, stochastic vari
 :mod:`visterm.topics.inference.online`.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
+from sklearn.utils import check_random_state
 
 from visterm.calibration import fit_temperature
 from visterm.compute.threads import one_blas_thread
-from visterm.contracts import FROM_0, POSITIVE, Features, Scores, check_tags
+from visterm.contracts import FROM_0, POSITIVE, Features, Scores, check_tags, declared
 from visterm.errors import InputError
 from visterm.topics.inference.em import Array, climb, infer_topics, normalised
 from visterm.topics.inference.joint_model import EStep, JointTopicModel, Labelled, improve_coefficients, infer_labelled
@@ -36,7 +35,7 @@ _PATIENCE = 3
 _MORE_SWEEPS = 10
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@declared
 class RefinedTopicModel(JointTopicModel):
     """The base of refined topic models, which adds refinement, held-out pictures and batches to a paper's model.
 
@@ -44,17 +43,14 @@ class RefinedTopicModel(JointTopicModel):
     ``temperature_`` of the class probabilities, and ``online_``, the statistics that the next batch continues.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"refine": [FROM_0]}
-
-    refine: int = 25
+    _: KW_ONLY
+    refine: Annotated[int, FROM_0] = 25
     held_out_share: float = 0.0
 
     ridge = refine_ridge = 0.0  # only models with classes have ridges
 
     def _learn(self, data: Labelled, n_classes: int, infer: EStep = infer_labelled) -> None:
         """EM, which held-out pictures may stop; then refinement; then the temperature of the classes."""
-        from sklearn.utils import check_random_state
-
         random = check_random_state(self.random_state)
         learned, held = held_out_rows(len(data), self.held_out_share, random)
         seen, unseen = data[learned], data[held]
@@ -93,8 +89,6 @@ class RefinedTopicModel(JointTopicModel):
         Topics without refinement follow the averaged statistics. Refinement is kept as a factor of every probability,
         which moves with them and is then improved on the batch.
         """
-        from sklearn.utils import check_random_state
-
         random = check_random_state(self.random_state)
         if hasattr(self, "topic_codewords_"):
             model = self._unrefined()
@@ -177,7 +171,7 @@ class RefinedTopicModel(JointTopicModel):
         return class_scores(phibar, self._model())
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@declared
 class RefinedSupervisedLDA(RefinedTopicModel, SupervisedLDA):
     """Supervised LDA whose topics are then moved to predict labels from codewords alone.
 
@@ -203,9 +197,8 @@ class RefinedSupervisedLDA(RefinedTopicModel, SupervisedLDA):
     array([3, 8])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"refine_ridge": [POSITIVE]}
-
-    refine_ridge: float = 0.6
+    _: KW_ONLY
+    refine_ridge: Annotated[float, POSITIVE] = 0.6
 
     def partial_fit(
         self,

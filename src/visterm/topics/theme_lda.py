@@ -1,21 +1,19 @@
 """Themes of classes: all classes share the topics, but every class has its own Dirichlet over them."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import digamma, gammaln, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
 
 from visterm.compute import progress
-from visterm.contracts import FROM_1, Features, Scores, check_classes, has_class
-from visterm.errors import InputError
+from visterm.contracts import FROM_1, Features, Scores, check_classes, declared, rows_with_class
 from visterm.topics.inference import em
 from visterm.topics.inference.em import Array, TopicStatistics
 from visterm.topics.inference.topic_model import TopicModel
@@ -34,7 +32,7 @@ class Themes:
     alphas: Array  # alpha_c, (n_classes, n_topics)
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class ThemeLDA(ClassifierMixin, TopicModel):
     """Predicts the class whose mixture of topics explains the picture best (Fei-Fei and Perona, CVPR 2005).
 
@@ -51,29 +49,23 @@ class ThemeLDA(ClassifierMixin, TopicModel):
     array([3, 8])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_settling": [FROM_1]}
-
     n_topics: int = 20
     _: KW_ONLY
     alpha: float = 1.0
     smoothing: float = 0.01
     n_tokens: float | None = None
     start: str = "spread"
-    n_settling: int = 80
+    n_settling: Annotated[int, FROM_1] = 80
     max_iter: int = 30
     tol: float = 1e-6
     random_state: Any = None
 
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Learn the topics, and how each class mixes them."""
-        from sklearn.utils import check_random_state
-
         self._validate_params()
         bags = self._bags(X, fitting=True)
         y = check_classes(y, bags.shape[0])
-        known = np.flatnonzero(has_class(y))
-        if not len(known):
-            raise InputError("no picture has a class: at least one is needed to learn from")
+        known = rows_with_class(y)
         self.classes_, members, counts = np.unique(y[known], return_inverse=True, return_counts=True)
         of_class = [bags[known[members == c]] for c in range(len(self.classes_))]
         seeds = em.start_topics(bags[known], self.n_topics, check_random_state(self.random_state), how=self.start)

@@ -1,21 +1,19 @@
 """Nearest neighbours in the space of topics."""
 
-from __future__ import annotations
-
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Self
 
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import FROM_1, Features, Scores
+from visterm.contracts import FROM_1, Features, Scores, declared
 from visterm.neighbours import KnnClassifier
 from visterm.topics.inference.topic_model import TopicModel
 from visterm.topics.lda import LDA
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class TopicNeighbours(ClassifierMixin, TopicModel):
     """Predicts the most frequent class among pictures with the most similar topics (Bosch et al., ECCV 2006).
 
@@ -28,11 +26,9 @@ class TopicNeighbours(ClassifierMixin, TopicModel):
     array([3, 8])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_neighbors": [FROM_1], "metric": [str]}
-
     n_topics: int = 20
     _: KW_ONLY
-    n_neighbors: int = 10
+    n_neighbors: Annotated[int, FROM_1] = 10
     metric: str = "hellinger"
     alpha: float = 0.1
     smoothing: float = 0.01

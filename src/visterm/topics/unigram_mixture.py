@@ -1,17 +1,16 @@
 """The mixture of unigrams: one topic per picture, shared by its codewords and its tags."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp, softmax
+from sklearn.utils import check_random_state
 
 from visterm.compute import progress
-from visterm.contracts import NOT_NEGATIVE, AnnotatorMixin, Features, Scores, check_tags
+from visterm.contracts import NOT_NEGATIVE, AnnotatorMixin, Features, Scores, check_tags, declared
 from visterm.topics.inference.em import check_tag_bags, climb, distributions
 from visterm.topics.inference.topic_model import TopicModel
 
@@ -31,7 +30,7 @@ class Unigrams:
     @classmethod
     def maximise(
         cls, bags: sparse.csr_array, tags: sparse.csr_array, responsibilities: NDArray[Any], smoothing: float
-    ) -> Unigrams:
+    ) -> "Unigrams":
         """The M step: expected counts, with ``smoothing`` added to each, as distributions."""
         return cls(
             distributions(responsibilities.sum(axis=0) + smoothing),
@@ -69,7 +68,7 @@ def fit_unigrams(
     return climb(start, e_step, m_step, **how)
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class UnigramMixture(AnnotatorMixin, TopicModel):
     """Predicts tags from the single topic of a picture, learned from its codewords and, if it has any, its tags.
 
@@ -90,11 +89,9 @@ class UnigramMixture(AnnotatorMixin, TopicModel):
 
     scores_are_chances = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"smoothing": [NOT_NEGATIVE]}
-
     n_topics: int = 20
     _: KW_ONLY
-    smoothing: float = 0.1
+    smoothing: Annotated[float, NOT_NEGATIVE] = 0.1
     n_tokens: float | None = None
     n_restarts: int = 3
     max_iter: int = 100
@@ -103,8 +100,6 @@ class UnigramMixture(AnnotatorMixin, TopicModel):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the topics of all pictures and the tags of the topics."""
-        from sklearn.utils import check_random_state
-
         self._validate_params()
         bags = self._bags(X, fitting=True)
         tags = check_tag_bags(tags, bags.shape[0])

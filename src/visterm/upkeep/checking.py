@@ -1,7 +1,5 @@
 """Is everything in order, and if not, what to do."""
 
-from __future__ import annotations
-
 import itertools
 import platform
 import shutil

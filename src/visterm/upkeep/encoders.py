@@ -13,7 +13,7 @@ from visterm.compute import progress
 from visterm.compute.optional import imported
 from visterm.documents.document import Document
 from visterm.errors import InputError
-from visterm.language.pair_texts import PairTexts, as_usual_texts
+from visterm.language.pair_texts import PairTexts
 from visterm.language.text_encoder import DEFAULT
 from visterm.pairs import (
     Pair,
@@ -26,7 +26,6 @@ from visterm.pairs import (
     pair_in_use,
     remove_pair,
 )
-from visterm.vision.network.imagenet_classes import imagenet_names
 from visterm.vision.network.pair_pictures import PairPictures
 
 #: One run of a model on a few rows may take this long, in seconds; one that takes longer is of no use for a collection.
@@ -34,8 +33,6 @@ _PATIENCE = 60.0
 #: Texts of different lengths. Padded and not padded, they must get the same vectors for padding to be left out.
 _TEXTS = ("a dog", "two small boats on a quiet lake", "snow on the roofs of an old town at night, seen from a hill")
 _SAME = 1e-3
-#: Every fifth class of ImageNet is a usual text; all would take five times as long.
-_EVERY = 5
 
 
 @dataclass(frozen=True)
@@ -110,8 +107,8 @@ def check() -> list[str]:
     return problems
 
 
-def try_out(pair: Pair) -> tuple[Trial, bytes]:
-    """Run both halves: whether their vectors can be compared, and whether texts must be padded; and usual texts."""
+def try_out(pair: Pair) -> Trial:
+    """Run both halves: whether their vectors can be compared, and whether texts must be padded."""
     pictures = PairPictures(pair)
     pictures.check()
     size = pictures.preprocessing.size
@@ -122,9 +119,7 @@ def try_out(pair: Pair) -> tuple[Trial, bytes]:
     seconds = round((time.perf_counter() - started) / len(noise), 4)
     _check_tells_apart(pair, "pictures", first)
     measured = replace(pair.trial, n_dims=first.shape[1], seconds_per_picture=seconds)
-    pair = replace(pair, trial=_with_texts(replace(pair, trial=measured)))
-    usual = PairTexts(pair).encode([*_TEXTS, *imagenet_names()[::_EVERY]], seconds=_PATIENCE)
-    return pair.trial, as_usual_texts(usual[usual.any(axis=1)])
+    return _with_texts(replace(pair, trial=measured))
 
 
 def _with_texts(pair: Pair) -> Trial:

@@ -5,8 +5,6 @@ the progress and notes as they come (``log.jsonl``), the document that came out 
 (``ended.json``). While it runs, its process holds a lock, so a job that was killed is known to be so.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

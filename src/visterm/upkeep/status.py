@@ -1,7 +1,5 @@
 """What a collection holds, in numbers."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 
 from visterm import learn

@@ -1,7 +1,5 @@
 """What people have said since the models in use learned: whether it is time to learn again, and who decides that."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args

@@ -1,7 +1,5 @@
 """Word vectors: with them a search understands words that are unknown in the collection."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

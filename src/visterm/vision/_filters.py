@@ -1,7 +1,5 @@
 """Filters of pictures: blurring, and sums around the points of a lattice."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

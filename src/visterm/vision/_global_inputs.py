@@ -1,7 +1,5 @@
 """The input of global features: pictures that are checked, not empty, with values from 0 to 1."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

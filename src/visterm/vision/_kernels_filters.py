@@ -1,7 +1,5 @@
 """Compiled filters: separable convolution of pictures, and of pictures of several lanes sampled on a lattice."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Pictures are ``uint8`` arrays from 0 to 255 or floating point arrays from 0 to 1; colours are on the last axis, in sRGB.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -24,7 +24,7 @@ def test_text_beside_pictures(read, tmp_path):
         Record("a.png", caption="A café.\nThe sea."),
         Record("sub/c.jpeg", caption="A boat."),
     ]
-    assert not reading.skipped
+    assert not reading.skips
 
 
 def test_what_is_no_caption_costs_one_line(read, tmp_path):
@@ -38,7 +38,7 @@ def test_what_is_no_caption_costs_one_line(read, tmp_path):
     os.mkfifo(tmp_path / "g.txt")
     records, reading = read("captions", tmp_path)
     assert records == [Record("e.jpg", caption="A boat.")]
-    assert [item.where for item in reading.skipped] == ["a.txt", "b.txt", "c.txt", "d.txt", "f.txt", "g.txt"]
+    assert [item.where for item in reading.skips] == ["a.txt", "b.txt", "c.txt", "d.txt", "f.txt", "g.txt"]
 
 
 def test_folders_without_captions(read, tmp_path):

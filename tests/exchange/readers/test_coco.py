@@ -35,7 +35,7 @@ def test_instances(read, tmp_path):
         Record("2.jpg", split="val"),
         Record("3.jpg", tags=("sea",), split="val"),
     ]
-    assert not reading.skipped
+    assert not reading.skips
     assert READERS["coco"].detect(path)
 
 
@@ -80,8 +80,8 @@ def test_bad_entries_cost_themselves_only(read, tmp_path):
     )
     records, reading = read("coco", path)
     assert records == [Record("1.jpg", tags=("boat",)), Record("2.jpg"), Record("3.jpg")]
-    assert len(reading.skipped) == 12
-    assert any(str(item) == "a.json, annotation 6: the image 77 is not listed" for item in reading.skipped)
+    assert len(reading.skips) == 12
+    assert any(str(item) == "a.json, annotation 6: the image 77 is not listed" for item in reading.skips)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_the_first_level_is_the_class(read, tmp_path):
         Record("coast/2020/a.PNG", "coast"),
         Record("train/c.jpg", "train"),
     ]
-    assert [item.where for item in reading.skipped] == ["loose.jpg"]
+    assert [item.where for item in reading.skips] == ["loose.jpg"]
     assert READERS["folders"].detect(tmp_path)
     assert READERS["folders"].base(tmp_path) == tmp_path
 
@@ -38,7 +38,7 @@ def test_a_folder_without_sub_folders_of_pictures_is_a_class(read, tmp_path, mon
     assert read("folders", Path())[0] == [Record("a.jpg", "coast")]
     for name, picture in (("test", "c.jpg"), ("mine", "d.jpg")):
         records, reading = read("folders", tmp_path / name)
-        assert (records, [item.where for item in reading.skipped]) == ([], [picture])
+        assert (records, [item.where for item in reading.skips]) == ([], [picture])
 
 
 def test_a_level_of_splits_above(read, tmp_path):
@@ -49,7 +49,7 @@ def test_a_level_of_splits_above(read, tmp_path):
         Record("dev/coast/b.jpg", "coast", split="val"),
         Record("testing/c.jpg", None, split="test"),
     ]
-    assert not reading.skipped
+    assert not reading.skips
 
 
 def test_folders_without_pictures_and_workspaces_do_not_turn_splits_into_classes(read, tmp_path):
@@ -57,12 +57,12 @@ def test_folders_without_pictures_and_workspaces_do_not_turn_splits_into_classes
     (tmp_path / "results" / "empty").mkdir(parents=True)
     expected = [Record("test/coast/b.jpg", "coast", split="test"), Record("train/coast/a.jpg", "coast", split="train")]
     records, reading = read("folders", tmp_path)
-    assert (records, reading.skipped) == (expected, [])
+    assert (records, reading.skips) == (expected, [])
     make(tmp_path, "mine/sheet.png")  # a drawing there
     make(tmp_path, "train/.visterm/catalogue.sqlite", "test/.visterm/catalogue.sqlite")  # splits that are workspaces
     records, reading = read("folders", tmp_path)
     assert records == expected
-    assert [str(item) for item in reading.skipped] == [
+    assert [str(item) for item in reading.skips] == [
         "mine/sheet.png: it is in a workspace beside the folders of the splits"
     ]
 
@@ -80,14 +80,14 @@ def test_links_in_circles_and_odd_names(read, tmp_path):
     (tmp_path / "coast" / os.fsdecode(b"caf\xe9.jpg")).touch()
     records, reading = read("folders", tmp_path)
     assert records == [Record("coast/a\\b.jpg", "coast")]
-    assert len(reading.skipped) == 1
-    reading.skipped[0].reason.encode()
+    assert len(reading.skips) == 1
+    reading.skips[0].reason.encode()
 
 
 def test_a_folder_that_cannot_be_listed_is_noted(tmp_path):
     reading = Reading("gone", "folders")
     assert list(walk(tmp_path / "gone", reading)) == []
-    assert [str(item) for item in reading.skipped] == [f"{tmp_path}/gone: cannot be listed: No such file or directory"]
+    assert [str(item) for item in reading.skips] == [f"{tmp_path}/gone: cannot be listed: No such file or directory"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
@@ -99,7 +99,7 @@ def test_a_folder_without_permission_costs_one_line(read, tmp_path):
     finally:
         (tmp_path / "forest").chmod(0o700)
     assert [record.path for record in records] == ["coast/a.jpg"]
-    assert "cannot be listed" in reading.skipped[0].reason
+    assert "cannot be listed" in reading.skips[0].reason
 
 
 def test_a_file_is_refused_and_not_detected(read, tmp_path):

@@ -42,8 +42,8 @@ def test_the_format_is_recognised_and_counted(tmp_path):
     reading, base, records = open_labels(tmp_path / "labels.csv")
     assert (reading.format, base) == ("table", tmp_path)
     assert list(records) == [Record("1.jpg", "coast", ("sea", "sky"))]
-    assert (reading.n_pictures, dict(reading.classes), reading.n_skipped) == (1, {"coast": 1}, 1)
-    assert reading.tags == {"sea": 1, "sky": 1}
+    assert (reading.pictures, dict(reading.class_names), reading.skipped) == (1, {"coast": 1}, 1)
+    assert reading.tag_names == {"sea": 1, "sky": 1}
 
     (tmp_path / "xml").mkdir()
     (tmp_path / "xml" / "1.xml").write_text(VOC)

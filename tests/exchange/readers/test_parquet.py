@@ -34,7 +34,7 @@ def test_rows_become_records(read, tmp_path):
         Record("1.jpg", "coast", ("sea", "a, b"), regions=(Region("boat", 1, 2, 3, 4),)),
         Record("2.jpg", caption="A boat."),
     ]
-    assert [str(item) for item in reading.skipped] == ["a.parquet, row 3: it has no file_name"]
+    assert [str(item) for item in reading.skips] == ["a.parquet, row 3: it has no file_name"]
     assert READERS["parquet"].detect(path)
     assert READERS["parquet"].base(path) == tmp_path
 
@@ -47,7 +47,7 @@ def test_invalid_text_costs_its_row(read, tmp_path):
     )
     records, reading = read("parquet", write(tmp_path / "a.parquet", {"file_name": names}))
     assert records == [Record("1.jpg")]
-    assert reading.skipped[0].where == "a.parquet, row 2"
+    assert reading.skips[0].where == "a.parquet, row 2"
 
 
 def test_another_content_is_refused(read, tmp_path):
@@ -80,4 +80,4 @@ def test_a_value_that_python_cannot_express_costs_one_line(read, tmp_path):
         "parquet", write(tmp_path / "a.parquet", {"file_name": ["1.jpg", "2.jpg"], "class": moments})
     )
     assert [record.path for record in records] == ["2.jpg"]
-    assert "row 1: a value cannot be read" in str(reading.skipped[0])
+    assert "row 1: a value cannot be read" in str(reading.skips[0])

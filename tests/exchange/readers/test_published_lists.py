@@ -26,7 +26,7 @@ def test_corel(read, tmp_path):
         Record("train/113046.jpeg", "113", ("sea",), split="train"),
         Record("train/1004.jpeg", "1", split="train"),
     ]
-    assert [item.where for item in reading.skipped] == [f"training_label, line {n}" for n in (3, 4, 5, 6, 7)]
+    assert [item.where for item in reading.skips] == [f"training_label, line {n}" for n in (3, 4, 5, 6, 7)]
     assert READERS["corel"].base(labels) == tmp_path / "images"
 
 
@@ -38,7 +38,7 @@ def test_uiuc(read, tmp_path):
         Record("polo/1.jpg", "polo", ("horse", "athlete")),
         Record("rowing/4.jpg", "rowing", ("oar",)),
     ]
-    assert len(reading.skipped) == 4
+    assert len(reading.skips) == 4
     assert READERS["uiuc"].base(tmp_path) == tmp_path
 
 
@@ -54,7 +54,7 @@ def test_corel_as_published():
     reading, base, records = open_labels(DATA / "corel5k" / "labels")
     records = list(records)
     assert reading.format == "corel"
-    assert (reading.n_pictures, len(reading.classes), len(reading.tags), reading.skipped) == (4999, 50, 374, [])
+    assert (reading.pictures, reading.classes, reading.tags, reading.skips) == (4999, 50, 374, [])
     assert sum(record.split == "test" for record in records) == 499
     assert all((base / record.path).is_file() for record in records[::100])
 
@@ -63,4 +63,4 @@ def test_corel_as_published():
 def test_uiuc_as_published():
     reading, _, records = open_labels(DATA / "uiuc_sport")
     assert len(list(records)) == 1792
-    assert (len(reading.classes), reading.skipped) == (8, [])
+    assert (reading.classes, reading.skips) == (8, [])

@@ -35,7 +35,7 @@ def test_same_row_in_every_dress(read, tmp_path, name, content):
     path.write_text(content, encoding="utf-8", newline="")
     records, reading = read("table", path)
     assert records == [Record("x/1.jpg", "coast", ("sea", "sky"), "A boat.", "train")]
-    assert reading.skipped == []
+    assert reading.skips == []
     assert READERS["table"].detect(path)
     assert READERS["table"].base(path) == tmp_path
 
@@ -45,7 +45,7 @@ def test_items_of_a_list_are_never_split(read, tmp_path):
     path.write_text('{"file_name": "1.jpg", "tags": ["salt, pepper", "a|b", " ", null, "salt, pepper", 7]}')
     records, reading = read("table", path)
     assert records[0].tags == ("salt, pepper", "a|b", "7")
-    assert not reading.skipped
+    assert not reading.skips
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_regions(read, tmp_path):
     path.write_text(json.dumps({"file_name": "1.jpg", "regions": [box, *bad]}))
     records, reading = read("table", path)
     assert records == [Record("1.jpg", regions=(Region("boat", 1, 2.5, 30, 40),))]
-    assert len(reading.skipped) == len(bad)
-    assert all("region" in item.reason for item in reading.skipped)
+    assert len(reading.skips) == len(bad)
+    assert all("region" in item.reason for item in reading.skips)
 
     with (tmp_path / "a.csv").open("w", newline="") as file:
         csv.writer(file).writerows(
@@ -91,7 +91,7 @@ def test_regions(read, tmp_path):
         )
     records, reading = read("table", tmp_path / "a.csv")
     assert [len(record.regions) for record in records] == [1, 0]
-    assert reading.skipped[0].where == "a.csv, line 4"
+    assert reading.skips[0].where == "a.csv, line 4"
 
 
 def test_reading_is_lazy(tmp_path):
@@ -100,9 +100,9 @@ def test_reading_is_lazy(tmp_path):
     reading = Reading(str(path), "table")
     records = READERS["table"].read(path, reading)
     assert list(islice(records, 3)) == [Record("1.jpg")] * 3
-    assert reading.skipped == []
+    assert reading.skips == []
     assert list(records) == []
-    assert len(reading.skipped) == 1
+    assert len(reading.skips) == 1
 
 
 def test_bad_lines_cost_themselves_only(read, tmp_path):
@@ -125,8 +125,8 @@ def test_bad_lines_cost_themselves_only(read, tmp_path):
     path.write_bytes(good + b"".join(line + good for line in bad))
     records, reading = read("table", path)
     assert records == [Record("1.jpg", tags=("sea",))] * (len(bad) + 1)
-    assert [item.where for item in reading.skipped] == [f"a.jsonl, line {2 * i + 2}" for i in range(len(bad))]
-    assert all("\n" not in str(item) for item in reading.skipped)
+    assert [item.where for item in reading.skips] == [f"a.jsonl, line {2 * i + 2}" for i in range(len(bad))]
+    assert all("\n" not in str(item) for item in reading.skips)
 
 
 def test_bad_values_cost_themselves_only(read, tmp_path):
@@ -140,7 +140,7 @@ def test_bad_values_cost_themselves_only(read, tmp_path):
     path.write_text(json.dumps(row))
     records, reading = read("table", path)
     assert records == [Record("1.jpg", tags=("sea",))]
-    assert sorted(item.reason.partition(":")[0] for item in reading.skipped) == ["caption", "class", "tag", "tag"]
+    assert sorted(item.reason.partition(":")[0] for item in reading.skips) == ["caption", "class", "tag", "tag"]
 
 
 def test_csv_oddities(read, tmp_path):
@@ -163,7 +163,7 @@ def test_csv_oddities(read, tmp_path):
     records, reading = read("table", path)
     assert [record.path for record in records] == [f"{n}.jpg" for n in (1, 2, 4, 8, 11)]
     assert records[0].caption == "two\nlines"
-    lines = sorted(int(item.where.rpartition(" ")[2]) for item in reading.skipped if "characters" not in item.reason)
+    lines = sorted(int(item.where.rpartition(" ")[2]) for item in reading.skips if "characters" not in item.reason)
     assert lines == [6, 8, 9, 10, 11, 14]
 
 
@@ -193,7 +193,7 @@ def test_every_way_of_saving_a_table_is_read(read, tmp_path, encoding, newline, 
     (tmp_path / "a.csv").write_bytes(text.encode(encoding))
     records, reading = read("table", tmp_path / "a.csv")
     assert records == [Record("1.jpg", tags=("Łódź", "Ċ"), caption="A\u0a0d boat"), Record("2.jpg", tags=("sea",))]
-    assert reading.skipped == []
+    assert reading.skips == []
     lines = newline.join(json.dumps({"file_name": name, "tags": [tags]}) for name, tags, _ in rows[1:])
     (tmp_path / "a.jsonl").write_bytes(lines.encode(encoding))
     assert [record.tags for record in read("table", tmp_path / "a.jsonl")[0]] == [("Łódź|Ċ",), ("sea",)]
@@ -203,7 +203,7 @@ def test_a_line_feed_inside_a_table_of_carriage_returns(read, tmp_path):
     (tmp_path / "a.csv").write_bytes(b'file_name,caption\r1.jpg,"two\nlines"\r2.jpg,one\r')
     records, reading = read("table", tmp_path / "a.csv")
     assert [record.caption for record in records] == ["two\nlines", "one"]
-    assert reading.skipped == []
+    assert reading.skips == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
@@ -212,7 +212,7 @@ def test_damage_in_utf16_costs_one_line(read, tmp_path, encoding):
     (tmp_path / "a.csv").write_bytes(text + "2.jpg\n".encode(encoding) + b"x")
     records, reading = read("table", tmp_path / "a.csv")
     assert [record.path for record in records] == ["1.jpg", "2.jpg"]
-    assert [str(item) for item in reading.skipped] == [
+    assert [str(item) for item in reading.skips] == [
         f"a.csv, line {number}: not valid {encoding.upper()}: save the file as UTF-8" for number in (3, 5)
     ]
 
@@ -240,7 +240,7 @@ def test_what_csv_and_json_write_reads_back(read, tmp_path, rows, delimiter):
     for name in ("a.csv", "a.jsonl"):
         records, reading = read("table", tmp_path / name)
         assert records == expected
-        assert reading.skipped == []
+        assert reading.skips == []
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -72,8 +72,8 @@ def test_bad_files_cost_one_line_each(read, tmp_path, format, content):
     write(tmp_path / "ok.xml", content)
     records, reading = read(format, tmp_path)
     assert len(records) == 1
-    assert sorted(item.where for item in reading.skipped) == sorted(f"{name}.xml" for name in bad)
-    assert any("EntitiesForbidden" in item.reason for item in reading.skipped)
+    assert sorted(item.where for item in reading.skips) == sorted(f"{name}.xml" for name in bad)
+    assert any("EntitiesForbidden" in item.reason for item in reading.skips)
     with pytest.raises(InputError, match="refused for safety"):
         read(format, tmp_path / "bomb.xml")
 
@@ -85,14 +85,14 @@ def test_bad_boxes_keep_the_tag(read, tmp_path):
     write(tmp_path / "voc" / "4.xml", VOC.replace("<xmin>48</xmin>", "<xmin>left</xmin>"))
     records, reading = read("voc", tmp_path / "voc")
     assert [(record.tags, record.regions) for record in records] == [(("dog",), ())] * 5
-    assert len(reading.skipped) == 5
+    assert len(reading.skips) == 5
 
     points = LABELME[LABELME.index("<pt>") : LABELME.index("</polygon>")]
     for position, text in enumerate(("<pt><x>wide</x></pt>", "<pt><x>1</x><y>nan</y></pt>", "<pt/>", "")):
         write(tmp_path / "labelme" / f"{position}.xml", LABELME.replace(points, text))
     records, reading = read("labelme", tmp_path / "labelme")
     assert [(record.tags, record.regions) for record in records] == [(("tall building",), ())] * 4
-    assert len(reading.skipped) == 4
+    assert len(reading.skips) == 4
 
 
 @pytest.mark.parametrize("format", ["voc", "labelme"])

@@ -39,7 +39,7 @@ def test_regions_tags_and_captions_are_read_back(tmp_path: Path, make_picture: M
         Record("sub/b.jpg", caption="words", regions=pictures[1].regions),
         Record("c.jpg"),
     ]
-    assert reading.skipped == []
+    assert reading.skips == []
     assert list(tmp_path.iterdir()) == [file]
 
 

@@ -67,7 +67,7 @@ def test_labels_are_read_back(tmp_path: Path, make_picture: MakePicture, format:
         ),
         Record("b.jpg"),
     ]
-    assert reading.skipped == []
+    assert reading.skips == []
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -192,4 +192,4 @@ def test_odd_labels_survive(
             write_table([picture], file, format)
             records, reading = read_back(file)
             assert records == [Record("a.jpg", class_name=class_name, tags=tuple(tags), caption=caption)]
-            assert reading.skipped == []
+            assert reading.skips == []

@@ -285,6 +285,7 @@ def test_a_search_says_that_nothing_fits_well(kept, monkeypatch):
 def test_a_search_says_that_nothing_was_found(kept):
     page = kept.gallery.page("zeppelin")
     assert (page.total, page.n_likely, page.understood.unknown) == (0, 0, ["zeppelin"])
+    assert page.understood.read_as == "zeppelin (unknown)"
     assert page.understood.notes
 
 

@@ -56,6 +56,14 @@ def collection(taught, tmp_path) -> Path:
     return Path(shutil.copytree(taught, tmp_path / "postcards"))
 
 
+@pytest.fixture
+def classed(collection) -> Path:
+    """The same without tags."""
+    with Workspace(collection) as photos:
+        photos.drop([term.name for term in photos.vocabulary().tag.terms])
+    return collection
+
+
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The address of a server over a workspace."""

@@ -58,8 +58,20 @@ def test_from_folders_of_classes_to_corrected_labels(opened, tmp_path, visterm):
     assert sum(name.split("/")[0] != given for name, given in rows.items()) == 1
 
 
-def test_many_decisions_by_keyboard_with_the_quality_in_sight(opened, collection):
-    shown = opened(collection)
+def n_said(shown, n):
+    """Wait until people have done so many things."""
+    people = "found.actions.filter((one) => one.who === 'person').length"
+    shown.until(f"(n) => fetch('/api/v1/history?limit=99').then((r) => r.json()).then((found) => {people} === n)", n)
+
+
+def acts_of_people(folder):
+    with Workspace(folder) as photos:
+        said = [label for picture in photos.catalogue.pictures() for label in (*picture.classes, *picture.tags)]
+    return {label.act for label in said if label.source == PERSON}
+
+
+def test_many_classes_by_keyboard_with_the_quality_in_sight(opened, classed):
+    shown = opened(classed)
     shown.go("#/review")
     shown.sees(".quality .figure", "40 labels: ")
     shown.sees(".quality .figure", "classes right (")
@@ -77,6 +89,12 @@ def test_many_decisions_by_keyboard_with_the_quality_in_sight(opened, collection
     assert len(seen) == 9
     shown.sees(".corner", "% right")
     shown.until("() => document.querySelector('.corner').title.includes('49 labels: ')")
+    n_said(shown, 9 + 1)  # the tags were dropped before
+    assert acts_of_people(classed) <= {"answered", "measured"}
+
+
+def test_many_decisions_about_a_tag_by_keyboard(opened, collection):
+    shown = opened(collection)
     shown.go("#/review/tag/sky")
     shown.sees(".candidates li.here")
     keys = "ynnyynyynnyynsnyyyyn"
@@ -84,16 +102,12 @@ def test_many_decisions_by_keyboard_with_the_quality_in_sight(opened, collection
     for key in keys:
         shown.keys(key)
         shown.sees(".candidates li.here, .candidates .empty-state")
-    n_answers = 9 + len(keys) - keys.count("s")
-    people = f"found.actions.filter((one) => one.who === 'person').length === {n_answers}"
-    shown.until(f"() => fetch('/api/v1/history?limit=99').then((r) => r.json()).then((found) => {people})")
-    with Workspace(collection) as photos:
-        said = [label for picture in photos.catalogue.pictures() for label in (*picture.classes, *picture.tags)]
-    assert {label.act for label in said if label.source == PERSON} <= {"answered", "measured"}
+    n_said(shown, len(keys) - keys.count("s"))
+    assert acts_of_people(collection) == {"answered"}
 
 
-def test_an_answer_is_taken_back_and_the_picture_returns(opened, collection):
-    shown = opened(collection)
+def test_an_answer_is_taken_back_and_the_picture_returns(opened, classed):
+    shown = opened(classed)
     shown.go("#/review/teach")
     shown.sees(".ask h1", "What is this?")
     first = current(shown)
@@ -108,17 +122,17 @@ def test_an_answer_is_taken_back_and_the_picture_returns(opened, collection):
     shown.sees("dialog input").fill("attic")
     shown.keys("Enter")
     shown.until("(first) => document.querySelector('.light-table img').getAttribute('src') !== first", first)
-    with Workspace(collection) as photos:
+    with Workspace(classed) as photos:
         assert "attic" in [each.name for each in photos.vocabulary().class_.terms]
         acts = {each.name: each.act for one in photos.catalogue.pictures() for each in one.classes}
         assert acts["attic"] == "answered"
 
 
-def test_an_answer_that_was_not_noted_is_told_and_asked_again(opened, collection, monkeypatch):
+def test_an_answer_that_was_not_noted_is_told_and_asked_again(opened, classed, monkeypatch):
     def refuse(*_, **__):
         raise VistermError("the disk is full")
 
-    shown = opened(collection)
+    shown = opened(classed)
     shown.go("#/review/teach")
     shown.sees(".option")
     first = current(shown)
@@ -242,8 +256,8 @@ def test_where_there_are_only_tags_several_are_chosen(opened, tmp_path):
         assert photos.collection().truth.extent.tolist().count(Extent.WHOLE) == 1
 
 
-def test_none_of_these_is_one_step_and_the_answers_are_not_offered_again(opened, collection):
-    shown = opened(collection)
+def test_none_of_these_is_one_step_and_the_answers_are_not_offered_again(opened, classed):
+    shown = opened(classed)
     shown.go("#/review/teach")
     shown.sees(".ask h1", "What is this?")
     first = current(shown)
@@ -253,7 +267,7 @@ def test_none_of_these_is_one_step_and_the_answers_are_not_offered_again(opened,
     denied = "f.actions[0].changes.filter((one) => one.after === 'rejected').length"
     told = f"fetch('/api/v1/history?limit=1').then((r) => r.json()).then((f) => {denied} === {len(offered)})"
     shown.until(f"() => {told}")
-    with Workspace(collection) as photos:
+    with Workspace(classed) as photos:
         (action,) = photos.history(limit=1).actions
         assert ({change.name for change in action.changes}, action.who) == (set(offered), "person")
     shown.keys("z")
@@ -262,9 +276,9 @@ def test_none_of_these_is_one_step_and_the_answers_are_not_offered_again(opened,
     assert shown.page.locator(".option .name").all_inner_texts() == offered
 
 
-def test_undo_in_review_asks_before_it_undoes_what_came_from_elsewhere(opened, collection):
-    shown = opened(collection)
-    with Workspace(collection) as elsewhere:
+def test_undo_in_review_asks_before_it_undoes_what_came_from_elsewhere(opened, classed):
+    shown = opened(classed)
+    with Workspace(classed) as elsewhere:
         key = elsewhere.gallery.page("", sort="name").keys[0]
         elsewhere.label([key], tags=["postbox"], new=True)
         shown.go("#/review/teach")

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from visterm.catalogue.acts import Extent
 from visterm.errors import InputError
 from visterm.labels.deciding import Decision
+from visterm.review import asking, queues
 from visterm.review.curve import expected
 from visterm.review.reviewer import Reviewer
 from visterm.workspace import Workspace
@@ -30,7 +32,9 @@ def test_the_state_counts_what_waits(kept):
     assert (state.ready, state.cold, state.kind, state.problem) == (True, False, "class", None)
     assert state.labelled == int((view.classes >= 0).sum())
     assert state.labelled + state.unlabelled == len(view) == 50
-    assert state.teach == state.unlabelled == kept.reviewer.questions("teach").left
+    assert state.asked == ["class", "tag"]
+    tagged = np.diff(view.collection.truth.tags[view.rows].indptr) > 0
+    assert state.teach == int(((view.classes < 0) | ~tagged).sum()) == kept.reviewer.questions("teach").left
     assert state.errors == kept.reviewer.questions("errors").left
     assert state.curve[-1].labels == state.labelled
     assert 0 <= state.curve[-1].quality <= 1
@@ -42,13 +46,18 @@ def test_the_state_counts_what_waits(kept):
 def test_questions_are_about_undecided_pictures(kept):
     view = kept.views.newest()
     asked = kept.reviewer.questions("teach", limit=100)
-    assert set(numbers(asked)) == {int(view.ids[row]) for row in np.flatnonzero(view.classes < 0)}
+    no_class = {int(view.ids[row]) for row in np.flatnonzero(view.classes < 0)}
+    n_tags = np.diff(view.collection.truth.tags[view.rows].indptr)
+    no_tags = {int(view.ids[row]) for row in np.flatnonzero(n_tags == 0)}
+    assert set(numbers(asked)) == no_class | no_tags
+    teaching = [number for number in numbers(asked) if number not in asked.measuring]
+    assert set(teaching[: len(no_class - set(asked.measuring))]) <= no_class, "they come first"
     for each in asked.questions:
-        assert [option.probability for option in each.labels] == sorted(
-            (o.probability for o in each.labels), reverse=True
-        )
-        assert {option.kind for option in each.labels} == {"class"}
         assert (each.key, each.width, each.height) == (key_of(kept, each.id), 256, 192)
+        for kind, lacking in (("class", no_class), ("tag", no_tags)):
+            chances = [option.probability for option in each.labels if option.kind == kind]
+            assert chances == sorted(chances, reverse=True)
+            assert len(chances) == (9 if each.id in lacking else 0), "both are asked for where both are missing"
     some = numbers(asked)[:3]
     assert not set(some) & set(numbers(kept.reviewer.questions("teach", without=some, limit=100)))
 
@@ -78,10 +87,97 @@ def test_a_tag_is_asked_about_around_its_threshold(kept):
             kept.reviewer.questions("tag", tag=unknown)
 
 
+def test_six_pictures_are_asked_about_one_tag(kept):
+    asked = kept.reviewer.questions("six", limit=4)
+    truth = kept.collection().truth
+    row_of = {int(number): row for row, number in enumerate(truth.ids)}
+    assert asked.questions == []
+    assert len({each.tag for each in asked.six}) == len(asked.six) == 4
+    shown = [picture.id for each in asked.six for picture in each.pictures]
+    assert len(shown) == len(set(shown)), "no picture is asked about twice at a time"
+    for each in asked.six:
+        assert 1 <= len(each.pictures) <= 6
+        chances = [picture.asked.probability for picture in each.pictures]
+        assert {(picture.asked.kind, picture.asked.name) for picture in each.pictures} == {("tag", each.tag)}
+        assert chances == sorted(chances, reverse=True)
+        rows = [row_of[picture.id] for picture in each.pictures]
+        assert set(truth.extent[rows].tolist()) == {Extent.PART}, "a complete description says it already"
+    assert len(asked.six[0].pictures) == 6
+    waiting = {picture.id for picture in asked.six[0].pictures}
+    later = kept.reviewer.questions("six", without=waiting, limit=4)
+    assert not waiting & {picture.id for each in later.six for picture in each.pictures}
+
+
+def test_six_pictures_are_asked_about_a_tag_until_none_is_in_doubt(photos):
+    reviewer = photos.reviewer
+    asked = reviewer.questions("six", tag="sky")
+    (one,) = asked.six
+    assert one.tag == "sky"
+    decisions = [Decision(each.id, "tag", "sky", "accepted") for each in one.pictures[:2]]
+    decisions += [Decision(each.id, "tag", "sky", "rejected") for each in one.pictures[2:]]
+    photos.decide(decisions, answering="six")
+    left = reviewer.questions("six", tag="sky").left
+    assert left == asked.left - len(one.pictures)  # at once, before the heads have learned
+    photos.undo()
+    reviewer.questions("six", tag="sky")
+    reviewer.wait()
+    assert reviewer.questions("six", tag="sky").left == asked.left
+    for _ in range(left):
+        found = reviewer.questions("six", tag="sky").six
+        if not found:
+            break
+        photos.decide([Decision(each.id, "tag", "sky", "rejected") for each in found[0].pictures], answering="six")
+    assert reviewer.questions("six", tag="sky").left == 0
+    with pytest.raises(InputError, match="cannot be reviewed"):
+        reviewer.questions("six", tag="zeppelin")
+
+
+def test_an_answer_about_one_tag_says_nothing_of_other_tags(photos):
+    reviewer = photos.reviewer
+    reviewer.wait()
+    before, ids = reviewer.fit, photos.views.newest().ids
+    place = {name: at for at, name in enumerate(before.tag_names)}
+    truth = photos.collection().truth
+    open_ = set(truth.ids[truth.extent == Extent.PART].tolist())
+    rows = [row for row, at in enumerate(before.places) if int(ids[at]) in open_]
+    asked = rows[::2]
+    photos.decide([Decision(int(ids[before.places[row]]), "tag", "boat", "accepted") for row in asked], answering="six")
+    reviewer.wait()
+    after = reviewer.fit
+    assert after.tags.rows.tolist() == before.tags.rows.tolist(), "these pictures are not described"
+    assert after.tags.others.tolist() == asked
+    others = rows[1::2]
+    change = (after.tags.p - before.tags.p)[others].mean(axis=0)
+    assert change[place["boat"]] > 0.2
+    assert abs(np.delete(change, place["boat"])).mean() < 0.05
+    photos.undo()
+    photos.label([key_of(photos, int(ids[before.places[row]])) for row in asked], tags=["boat"], complete=True)
+    reviewer.wait()
+    assert set(asked) <= set(reviewer.fit.tags.rows.tolist()), "now they are"
+
+
+def test_where_no_picture_is_described_completely_tags_of_selections_teach(plain):
+    plain.features("deep")
+    keys = plain.gallery.page(sort="name").keys
+    plain.label(keys[0:8:2], tags=["red"], new=True)
+    plain.label(keys[1:8:2], tags=["blue"], new=True)
+    plain.reviewer.wait()
+    assert len(plain.reviewer.fit.tags.rows) == 8
+    (number,) = (each.id for each in plain.labels_of([9]).pictures)
+    plain.decide([Decision(number, "tag", "red", "accepted")], answering="six")
+    plain.reviewer.wait()
+    fit = plain.reviewer.fit
+    assert (len(fit.tags.rows), len(fit.tags.others)) == (8, 1)
+    plain.undo()
+    plain.label(plain.gallery.page(sort="name").keys[8:10], tags=["red"])
+    plain.reviewer.wait()
+    assert len(plain.reviewer.fit.tags.rows) == 10
+
+
 def test_what_was_decided_is_not_asked_again(photos):
     reviewer = photos.reviewer
     first = reviewer.questions("teach").questions[0]
-    photos.label([first.key], class_name="forest")
+    photos.label([first.key], class_name="forest", tags=["sky"])
     assert first.id not in numbers(reviewer.questions("teach", limit=100))  # at once, before the heads have learned
     name = reviewer.state().tags[0].name
     asked = reviewer.questions("tag", tag=name).questions[0]
@@ -111,25 +207,32 @@ def test_none_of_these_denies_what_was_shown_in_one_step(photos):
     reviewer = photos.reviewer
     before = reviewer.state()
     first = reviewer.questions("teach").questions[0]
-    shown = [option.name for option in first.labels]
-    assert len(shown) == 9
+
+    def offered(kind):
+        found = [one for one in reviewer.questions("teach", limit=100).questions if one.id == first.id]
+        return [option.name for one in found for option in one.labels if option.kind == kind]
+
+    shown, tags = offered("class"), offered("tag")
+    assert len(shown) == len(tags) == 9
     photos.decide([Decision(first.id, "class", name, "rejected") for name in shown])
-    (again,) = [one for one in reviewer.questions("teach", limit=100).questions if one.id == first.id] or [None]
-    if again is not None:  # the tenth class is likely enough to be asked about
-        assert not {option.name for option in again.labels} & set(shown)
+    assert not set(offered("class")) & set(shown)
+    assert offered("tag") == tags
     (known,) = photos.labels_of([first.id]).pictures
     assert (known.class_, known.suggested_class) == (None, None)
     rest = {name for name in photos.views.newest().class_names if name not in shown}
     photos.decide([Decision(first.id, "class", name, "rejected") for name in rest])
+    photos.label([first.key], tags=["sky"])
     assert first.id not in numbers(reviewer.questions("teach", limit=100))  # there is nothing left to ask
     after = reviewer.state()
     assert (after.teach, after.unlabelled) == (before.teach - 1, before.unlabelled)
-    photos.undo()
-    photos.undo()
-    assert [o.name for one in reviewer.questions("teach").questions if one.id == first.id for o in one.labels] == shown
+    for _ in range(3):
+        photos.undo()
+    assert offered("class") == shown
 
 
-def test_measuring_questions_come_in_order_among_those_that_teach(photos):
+def test_measuring_questions_come_in_order_among_those_that_teach(photos, monkeypatch):
+    monkeypatch.setattr(asking, "_SETTLED", 1)  # one question in ten from the start
+    monkeypatch.setattr(asking, "_EVERY", 5)
     reviewer = photos.reviewer
     first = reviewer.questions("measure", limit=100)
     asked = reviewer.questions("teach", limit=10)
@@ -140,6 +243,19 @@ def test_measuring_questions_come_in_order_among_those_that_teach(photos):
     later = reviewer.questions("teach", without=numbers(asked), limit=10)
     assert not set(numbers(asked)) & set(numbers(later))
     assert len(later.measuring) <= 2, "what waits for an answer counts"
+
+
+def test_measuring_questions_ask_for_what_either_sample_lacks(photos):
+    view, asked = photos.views.newest(), photos.reviewer.questions("measure", limit=100)
+    no_class = {int(view.ids[row]) for row in np.flatnonzero(view.classes < 0)}
+    truth = photos.collection().truth
+    tested = {int(number) for number, split in zip(truth.ids, truth.splits, strict=True) if split == "test"}
+    incomplete = set(truth.ids[truth.extent == Extent.PART].tolist())
+    assert set(numbers(asked)) == (no_class | incomplete) - tested
+    order = [int(truth.ids[row]) for row in photos.collection().frame.in_measuring_order]
+    assert numbers(asked) == [number for number in order if number in set(numbers(asked))]
+    photos.reviewer.skip(numbers(asked)[0])
+    assert numbers(photos.reviewer.questions("measure", limit=100)) == numbers(asked)[1:]
 
 
 def test_what_measures_does_not_change_what_is_asked(photos):
@@ -157,6 +273,26 @@ def test_what_measures_does_not_change_what_is_asked(photos):
     photos.label(key_of(photos, number), class_name="forest", answering="teach")
     reviewer.wait()
     assert not np.allclose(reviewer._fit.doubt, before.doubt, atol=1e-6)
+
+
+def test_pictures_like_those_just_answered_wait(photos, monkeypatch):
+    reviewer = photos.reviewer
+    reviewer.wait()
+    assert reviewer.fit.recent == []
+    ids = numbers(reviewer.questions("teach", limit=8))
+    for number, queue in zip(ids[:3], ("teach", "measure", "teach"), strict=True):
+        photos.label([key_of(photos, number)], class_name="forest", answering=queue)
+        reviewer.wait()
+    assert reviewer.fit.recent == [ids[0], ids[2]], "in their order, without what measured"
+    settled = []
+    chosen = queues.choose_questions
+    monkeypatch.setattr(queues, "choose_questions", lambda *a, **k: settled.append(k["settled"]) or chosen(*a, **k))
+    reviewer.questions("teach", without=[ids[4]])
+    fit, view = reviewer.fit, photos.views.newest()
+    assert {int(view.ids[fit.places[row]]) for row in settled[0]} == {ids[0], ids[2], ids[4]}, "nor what is being asked"
+    photos.undo()
+    reviewer.wait()
+    assert reviewer.fit.recent == [ids[0]]
 
 
 def test_heads_learn_in_the_background(photos, monkeypatch):

@@ -386,9 +386,11 @@ def test_review_through_the_api(client, photos):
     name = state["tags"][0]["name"]
     assert get(client, "review/questions", queue="tag", tag=name)["questions"]
     assert client.get(f"{API}/review/questions", params={"queue": "tag", "tag": "zeppelin"}).status_code == 400
+    (six,) = get(client, "review/questions", queue="six", tag=name)["six"]
+    assert (six["tag"], six["pictures"][0]["asked"]["name"]) == (name, name)
     assert client.get(f"{API}/review/questions", params={"queue": "x"}).status_code == 422
     post(client, "review/keep", {"id": 4711, "kind": "class", "name": "forest"}, 400)
-    post(client, "labels", {"ids": [first], "class": "forest"})
+    post(client, "labels", {"ids": [first], "class": "forest", "tags": ["tree"]})
     assert first not in {each["id"] for each in get(client, "review/questions", limit=100)["questions"]}
 
 

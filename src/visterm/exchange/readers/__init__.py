@@ -4,8 +4,6 @@ A reader is a module with ``detect``, ``read`` and ``base`` (see :class:`Reader`
 (``ldac``) and matrices (``hvecs``) are not about picture files; they have functions of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Shared by all label readers: turns raw values of any quality into clean records, or gives the reason why not."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

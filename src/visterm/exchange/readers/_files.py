@@ -1,7 +1,5 @@
 """Walks folders and reads text files safely, for label readers."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,19 +1,14 @@
 """XML files that annotate one picture each: shared by Pascal VOC and LabelMe."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element as Element
 
 from visterm.catalogue.records import Reading
 from visterm.errors import InputError
 from visterm.exchange.readers._files import walk
 from visterm.storage.opening import read_regular
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element  # the type only: defusedxml parses
 
 #: A larger annotation file is refused.
 MAX_BYTES = 2**24

@@ -1,7 +1,5 @@
 """Captions in text files beside the pictures, ``IMG.txt`` for ``IMG.jpg``; each line is a caption."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath

@@ -4,8 +4,6 @@ The format lists pictures and annotations separately, so the whole file except o
 several times its size. If a picture's own entry has ``class`` or a list ``image_tags``, these are its labels.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Pictures are ``../images/train/ID.jpeg`` and ``../images/test/ID.jpeg``. The cla
 original collection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -6,8 +6,6 @@ count: they may lie beside ``train`` and ``test``. A folder with pictures and no
 folder of a class, unless it is a workspace or a split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

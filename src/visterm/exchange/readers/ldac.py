@@ -71,7 +71,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     reading = Reading(str(path), "ldac")
     blank = None
     for number, line in numbered_lines(path, reading, max_line=_MAX_LINE):
-        if reading.skipped:
+        if reading.skips:
             break
         if not line.strip():
             blank = blank or number
@@ -79,5 +79,5 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         if blank is not None:
             raise InputError(f"{path}, line {blank}: the line is empty")
         yield number, line.strip()
-    if reading.skipped:
-        raise InputError(str(reading.skipped[0]))
+    if reading.skips:
+        raise InputError(str(reading.skips[0]))

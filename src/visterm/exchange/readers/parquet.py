@@ -1,7 +1,5 @@
 """Parquet tables with the columns of :mod:`visterm.exchange.readers.table`, read batch by batch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

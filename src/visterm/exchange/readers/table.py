@@ -5,8 +5,6 @@ description), ``split``, ``regions`` (``[{"name": ..., "box": [left, top, right,
 Tags are a list, a JSON list as text, or text that is split by the first of ``|``, ``;``, ``,`` that it contains.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import deque
 from collections.abc import Iterator
@@ -124,7 +122,7 @@ class _RowLines:
     def return_all_but_first(self) -> None:
         self._returned.extendleft(reversed(self.row[1:]))
 
-    def __iter__(self) -> _RowLines:
+    def __iter__(self) -> "_RowLines":
         return self
 
     def __next__(self) -> str:

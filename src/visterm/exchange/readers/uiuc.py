@@ -1,7 +1,5 @@
 """The UIUC sport events: per picture a line ``CLASS FILE``, and a line of comma-separated words in another file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

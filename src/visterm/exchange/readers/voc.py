@@ -1,18 +1,12 @@
 """Pascal VOC: an XML file for each picture; object names become tags, and their boxes become regions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from visterm.catalogue.records import Reading, Record
 from visterm.exchange.readers._entries import make_record
 from visterm.exchange.readers._files import base as folder_of
-from visterm.exchange.readers._xml import annotation_files, first_annotation, text_at
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element  # the type only: defusedxml parses
+from visterm.exchange.readers._xml import Element, annotation_files, first_annotation, text_at
 
 
 def detect(path: Path) -> bool:

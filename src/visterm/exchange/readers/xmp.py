@@ -6,8 +6,6 @@ hierarchies, where every term becomes a tag (see :func:`visterm.exchange.xmp_pac
 class or caption, the first counts: sidecar, XMP, IPTC, EXIF. What a camera writes into every picture is no caption.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -69,7 +67,7 @@ def read_pictures(folder: Path, pictures: Sequence[str], reading: Reading) -> It
 
 
 def _records(
-    base: Path, parent: Path, names: list[str], pictures: Iterable[str], reading: Reading, guesses: _Guesses
+    base: Path, parent: Path, names: list[str], pictures: Iterable[str], reading: Reading, guesses: "_Guesses"
 ) -> Iterator[Record]:
     """The records of ``pictures`` in the folder ``parent``, whose files are called ``names``."""
     sidecars = _sidecars(names)

@@ -1,17 +1,12 @@
 """Writers of labels: XMP sidecars, tables, COCO-style JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from visterm.catalogue.pictures import Label, Picture
 from visterm.errors import InputError, UsageError
 from visterm.exchange.writers.exports import Exported, SidecarExample, SidecarFolder
-
-if TYPE_CHECKING:
-    from visterm.catalogue.pictures import Label, Picture
 
 __all__ = ["FORMATS", "Exported", "SidecarExample", "SidecarFolder", "export"]
 

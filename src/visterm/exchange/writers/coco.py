@@ -6,8 +6,6 @@ and its class to ``class``; :mod:`visterm.exchange.readers.coco` reads both. Sug
 Pictures are named as in the catalogue, relative to the collection's root.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """What an export wrote, or would write."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

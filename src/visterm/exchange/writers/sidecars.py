@@ -1,7 +1,5 @@
 """Exports labels as XMP sidecars beside the pictures: which ones, what is new, what cannot be written."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

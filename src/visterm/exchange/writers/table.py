@@ -10,8 +10,6 @@ In CSV and TSV, a list is one cell with ``; `` between its items, such as ``boat
 ``-`` or ``@``, which a spreadsheet may take for a formula, has a mark ``'`` before it; Visterm reads it without.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterable, Iterator

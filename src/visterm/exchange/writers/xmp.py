@@ -1,7 +1,5 @@
 """XMP sidecars: labels in a file beside the picture, where photo programs look; the picture is never touched."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

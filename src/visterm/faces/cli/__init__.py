@@ -86,6 +86,8 @@ def main() -> None:
     """Run the command line."""
     try:
         app()
+    except SystemExit:  # a command has said what there is to say
+        raise
     except BaseException as error:  # before a command runs, while its modules are imported
         if not is_out_of_memory(error):
             raise

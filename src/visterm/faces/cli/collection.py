@@ -179,7 +179,7 @@ def _file_lines(files: catalogue.scan.Files) -> list[str]:
     return lines
 
 
-def _source_line(source: labels.adding.LabelSource) -> str:
+def _source_line(source: catalogue.records.LabelSource) -> str:
     parts = [counted(source.pictures, "picture"), counted(source.classes, "class"), counted(source.tags, "tag")]
     parts += [f"{number} {name}" for name in ("captions", "skipped") if (number := getattr(source, name))]
     line = f"{source.source} ({source.format}): {', '.join(parts)}"

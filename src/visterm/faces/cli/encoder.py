@@ -53,7 +53,7 @@ def _print_new(found: upkeep.encoders.Encoders) -> None:
     say(f"installed {pair.name}: pictures and texts as {pair.n_dims} numbers, {pair.megabytes:.3g} MB in {pair.folder}")
     say(
         f"a picture takes {_milliseconds(pair.seconds_per_picture)}; texts are cut after {pair.text_length} tokens; "
-        "search by any words uses this pair from now on"
+        "search by any words uses this pair from now on; next, in each collection: visterm train"
     )
     _print_damaged(found)
 

@@ -270,7 +270,8 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> No
         group = [found for found in others if found.missing == missing]
         title = "these look most like it" if findings.guessed else "less likely"
         _print_group(f"{title}{_without(missing)}", group, why=why, style=_FAINT)
-    for word in findings.teachable[:1]:
+    if findings.guessed and len(findings.teachable) == 1:
+        (word,) = findings.teachable
         by_one = f"'visterm label PICTURE --tag {shlex.quote(word)}' for one that is right"
         say(f"to teach {word!r}: Review in 'visterm serve', judge 20 pictures; or {by_one}", style=_FAINT)
 

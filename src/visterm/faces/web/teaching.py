@@ -119,17 +119,8 @@ _ANY_ACTION = UndoBody(action=None)
 @router.post("/labels", responses=documented(409, form=SlipProblem))
 def label(photos: Photos, body: LabelBody) -> labels.Labelled:
     """Label pictures: their class, tags they have or lack, whether these are all. All labels are noted, or none."""
-    return photos.label(
-        body.ids,
-        class_name=body.class_,
-        tags=body.tags,
-        no_tags=body.no_tags,
-        clear=body.clear,
-        complete=body.complete,
-        only=body.only,
-        answering=body.answering,
-        new=body.new,
-    )
+    said = body.model_dump(exclude={"ids", "class_"})
+    return photos.label(body.ids, class_name=body.class_, **said)
 
 
 @router.post("/decisions")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
 
-from visterm.catalogue.pictures import Label
+from visterm.catalogue.pictures import Label, PictureFacts
 from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age, LikelyName
 from visterm.collection.rows import PictureRow, row_of, rows_of, suggested
@@ -25,33 +25,20 @@ class LabelsOfPictures(Document):
     ages: list[Age]
 
 
-@dataclass(frozen=True)
-class PictureDetails(Document):
-    """All that is known of one picture. ``paths`` are its files, copies included.
+@dataclass(frozen=True, kw_only=True)
+class PictureDetails(PictureFacts, Document):
+    """All that is known of one picture: what the catalogue has, and what models suggest.
 
-    ``classes`` and ``tags`` have each label with its source and the act by which it was given. ``described`` says whose
-    tags are all that the picture has: ``person``, ``import``, or None. ``ages`` say when the models that suggest
-    learned.
+    ``classes`` and ``tags`` have each label with its source and the act by which it was given. ``ages`` say when the
+    models that suggest learned.
     """
 
-    id: int
     key: str
     name: str
-    paths: list[str]
-    width: int | None
-    height: int | None
     bytes: int
-    state: str
-    reason: str | None
-    split: str | None
-    caption: str | None
     class_: Label | None
-    classes: list[Label]
-    tags: list[Label]
     suggested_class: LikelyName | None
     suggested_tags: list[LikelyName]
-    missing: bool
-    described: str | None
     ages: list[Age]
 
 
@@ -70,23 +57,12 @@ def details(holdings: Holdings, number: int) -> PictureDetails:
     view = holdings.views.newest()
     row = suggested(view, row_of(picture))
     return PictureDetails(
-        id=picture.id,
+        **{fact.name: getattr(picture, fact.name) for fact in fields(PictureFacts)},
         key=picture.sha256,
         name=PurePosixPath(picture.paths[0]).name if picture.paths else picture.sha256[:12],
-        paths=list(picture.paths),
-        width=picture.width,
-        height=picture.height,
         bytes=picture.size,
-        state=picture.state,
-        reason=picture.reason,
-        split=picture.split,
-        caption=picture.caption,
         class_=picture.class_label,
-        classes=list(picture.classes),
-        tags=list(picture.tags),
         suggested_class=row.suggested_class,
         suggested_tags=row.suggested_tags,
-        missing=picture.missing,
-        described=picture.described,
         ages=view.ages,
     )

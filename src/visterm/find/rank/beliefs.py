@@ -26,8 +26,6 @@ UNKNOWN = math.log(1e-4)
 _HALF = math.log(0.5)
 #: A model is never certain.
 _SUREST = math.log(1 - 1e-4)
-#: Log-odds of known words beside the look of pictures are clipped to this range, either way.
-_MOST_ODDS = 9.0
 #: The slot of a picture without a vector.
 _ABSENT = -1
 
@@ -196,15 +194,15 @@ class Some:
 class Fused:
     """Pictures that match a text: by their ``look``, and by the ``known`` words of the text.
 
-    The log-odds of the known words count ``trust``, those of the look count 1. Where nobody looked, the known words
-    answer alone. ``told`` are words that only people know of, and no model. If ``complete``, the known and told words
-    are all words, so that pictures of which people said all of them are certain.
+    To the log-odds by look, ``trusted`` adds what those of the known words count. Where nobody looked, they answer
+    alone. ``told`` are words that only people know of, and no model. If ``complete``, the known and told words are all
+    words, so that pictures of which people said all of them are certain.
     """
 
     look: Leaf
     known: Asked | None
     told: tuple[Leaf, ...]
-    trust: float
+    trusted: Callable[[Floats], Floats]
     complete: bool
 
 
@@ -332,8 +330,8 @@ def _fused(asked: Fused, of_words: Mapping[Leaf, Belief], dependence: float) -> 
     words = [*(() if known is None else (known,)), *(of_words[leaf] for leaf in asked.told)]
     odds = np.where(looked, _log_odds(np.where(looked, look, 0)), -np.inf)
     if known is not None:
-        of_known = np.clip(_log_odds(known.log_p.astype(np.float64)), -_MOST_ODDS, _MOST_ODDS)
-        odds = np.where(looked, odds + asked.trust * of_known, of_known)
+        of_known = _log_odds(known.log_p.astype(np.float64))
+        odds = np.where(looked, odds + asked.trusted(of_known), of_known)
     log_p = np.minimum(log_expit(odds), _SUREST).astype(np.float32)
     told = np.full(len(log_p), asked.complete)
     for belief in words:

@@ -233,10 +233,13 @@ class Searcher:
         # mutants: <= -> <: an exact tie of real numbers
         found.n_likely = int(whole.likely.sum()) if whole.look.others <= whole.cut_off else None
         found.best = float(whole.probabilities.max(initial=0.0))
-        if not len(whole) and said.by_look and not unlikely:  # no label says so; these look most like it
-            found.guessed = True
-            whole = self._answer(said.asked, n_best, below, unlikely=True)
-        return _in_turn([whole], n_best) if len(whole) else self._partial(said, n_best)
+        if len(whole):
+            return _in_turn([whole], n_best)
+        partial = self._partial(said, n_best) if said.looked or not said.by_look else None
+        if partial is not None or not said.by_look:
+            return partial
+        found.guessed = True  # no label says so; these look most like it
+        return _in_turn([self._answer(said.asked, n_best, below, unlikely=True)], n_best)
 
     def _answer(
         self, asked: Asked, n_best: int, below: float, missing: tuple[str, ...] = (), *, unlikely: bool = False
@@ -263,7 +266,7 @@ class Searcher:
     def _partial(self, said: Reading, n_best: int) -> _Chosen | None:
         """The pictures that lack as few words as possible; the ways to leave out words take turns."""
         for ways in self._interpreter.fewer(said):
-            missing = said.missing
+            missing = [*said.missing, *said.looked]
             answers = [self._answer(asked, n_best, self._nothing_below, (*missing, *words)) for words, asked in ways]
             if any(len(answer) for answer in answers):
                 return _in_turn(answers, n_best)

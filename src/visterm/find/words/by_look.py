@@ -81,7 +81,7 @@ class ByLook:
         """What a text asks for; ``complete`` if all its words are among the ``known`` and the ``told``."""
         likeness = log_expit(self._texts.log_odds(kind, text)).astype(np.float32)
         look = Leaf(text, len(likeness), likeness=likeness)
-        return Fused(look, known, tuple(told), self._texts.relevance.trust(kind), complete)
+        return Fused(look, known, tuple(told), lambda odds: self._texts.relevance.by_words(kind, odds), complete)
 
 
 def _is_judged(asked: Asked) -> bool:

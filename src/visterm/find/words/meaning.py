@@ -100,10 +100,14 @@ class Interpreter:
     def fewer(self, said: Reading) -> Iterator[list[tuple[tuple[str, ...], Asked]]]:
         """What the query asks for with one plain word left out, in every way; then with two, and so on.
 
+        Words that only the look of pictures decides are left out first, all together, and always.
+
         Each way comes with the words that were left out. The last words are left out first. Fields, groups and excluded
         words always remain.
         """
         plain = [place for place, part in enumerate(said.parts) if part.word is not None]
+        if said.others is not None:
+            yield [((), said.others)]
         # mutants: 1 -> 2 (2): there is no way to leave out more words than there are
         for n_left_out in range(1, len(plain) + 1):
             if comb(len(plain), n_left_out) > _MAX_WAYS:
@@ -162,8 +166,10 @@ class Interpreter:
         text = " ".join(term.text for term in terms)
         fused = look.fused(kind, text, self._joined(Every, known), told, complete=not said.missing)
         said.asked = self._joined(Every, [Part(fused, 1.0), *others])
+        if said.missing and words:  # of the pictures with all other words, those that look like it come first
+            said.others = self._joined(Every, [Part(replace(fused, complete=True), 1.0), *others])
         said.by_look, said.nothing_below = kind != Kind.KNOWN, look.nothing_below(kind)
-        said.missing.clear()
+        said.looked, said.missing = said.missing, []
 
     def _node(self, node: Node, said: Reading, *, needed: bool = False) -> Asked | None:
         """What a node asks for; ``needed`` if every picture should match it."""
@@ -171,7 +177,10 @@ class Interpreter:
             case Term():
                 return self._term(node, said, needed=needed)
             case Not():
+                n_before = len(said.understood)
                 part = self._node(node.part, said)
+                excluded = [replace(word, excluded=not word.excluded) for word in said.understood[n_before:]]
+                said.understood[n_before:] = excluded
                 return None if part is None else Without(part)
             case AllOf():
                 return self._joined(Every, self._parts(self._with_phrases(node.parts), said, needed=needed))
@@ -280,7 +289,8 @@ class Interpreter:
         """How a known word was understood."""
         names = () if term.field in ("caption", "filename") else self._names.meant(term.field, name)
         how: How = "written" if not names else "name" if name_key(term.text) in names else "form"
-        return Understood(term.text, how, names, len(leaf.told), leaf.is_judged, term.field)
+        field = "filename" if leaf.closed and term.field is None else term.field
+        return Understood(term.text, how, names, len(leaf.told), leaf.is_judged, field)
 
     def _is_ignored(self, term: Term, name: str, said: Reading) -> bool:
         """Whether a plain word says nothing about pictures."""

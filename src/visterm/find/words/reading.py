@@ -42,8 +42,8 @@ class Note:
     def __str__(self) -> str:
         kind = _LISTED.get(self.field or "", "has the word")
         if self.by_look:
-            words = " or ".join(repr(near.name) for near in self.near)
-            return f"no picture {kind} {self.word!r}: judged by look{f'; the nearest known: {words}' if words else ''}"
+            words = ", ".join(repr(near.name) for near in self.near)
+            return f"no picture {kind} {self.word!r}{f'; the nearest known: {words}' if words else ''}"
         if self.near:
             found = " or ".join(f"{near.name!r} ({near.likeness:.2f})" for near in self.near)
             close = "which is" if len(self.near) == 1 else "which are"
@@ -63,8 +63,8 @@ class Understood:
     It is the ``name`` of a tag or class, or another ``form`` of such ``names``, accent or old name; or it is only
     ``written`` in captions or names of files. An unknown word was replaced by names that are near in ``spelling`` or
     ``meaning``; or pictures are judged by their ``look``, and ``names`` are the nearest known words; or else it is
-    ``unknown``. An ``ignored`` word says nothing about pictures. People say the word of
-    ``n_pictures``; ``has_model`` is true if a model says something of all others.
+    ``unknown``. An ``ignored`` word says nothing about pictures. People say the word of ``n_pictures``; if it
+    ``has_model``, a model says something of all others. ``excluded`` words should not match.
     """
 
     word: str
@@ -73,6 +73,7 @@ class Understood:
     n_pictures: int = 0
     has_model: bool = False
     field: str | None = None
+    excluded: bool = False
 
     @property
     def lacks_model(self) -> bool:
@@ -87,7 +88,7 @@ class Understood:
         >>> Understood("yacht", "written", (), 1).in_words(searched=True)
         'yacht (1 picture, no model)'
         """
-        word = self.word if self.field is None else f"{self.field}:{self.word}"
+        word = f"{'-' * self.excluded}{'' if self.field is None else f'{self.field}:'}{self.word}"
         if self.how == "unknown":
             return f"{word} (unknown)"
         if self.how == "look":
@@ -115,7 +116,8 @@ class Reading:
     ``ignored`` the words that say nothing about pictures (of ``fillers``, the words that do not; ``silent`` words are
     ignored without a word). ``hints`` tell how to write what was probably meant. ``understood`` says how each word was
     understood. ``by_look`` says that the look of pictures decides, not only the words: if no picture is likely, the
-    likeliest are shown as guesses. Something is found from the probability ``nothing_below`` on (None: the usual one).
+    likeliest are shown as guesses. ``looked`` has the words that only the look decides; ``others`` asks
+    for the other words alone. Something is found from the probability ``nothing_below`` on (None: the usual one).
     """
 
     asked: Asked | None = None
@@ -128,6 +130,8 @@ class Reading:
     silent: frozenset[str] = frozenset()
     understood: list[Understood] = field(default_factory=list)
     by_look: bool = False
+    looked: list[str] = field(default_factory=list)
+    others: Asked | None = None
     nothing_below: float | None = None
 
     @property

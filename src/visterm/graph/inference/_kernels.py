@@ -7,8 +7,6 @@ function of the multiplier. So Newton's method, started where the sum is at leas
 passing it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -25,7 +23,7 @@ class Links(NamedTuple):
     weights: Any
 
     @classmethod
-    def of(cls, links: Any) -> Links:
+    def of(cls, links: Any) -> "Links":
         """The arrays of a CSR matrix. Loops are compiled for each type of indices, so all have one type."""
         return cls(links.indptr.astype(np.int64, copy=False), links.indices.astype(np.int64, copy=False), links.data)
 

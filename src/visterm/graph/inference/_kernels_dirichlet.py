@@ -1,7 +1,5 @@
 """Numba kernels for the parametric case: Dirichlet posteriors whose means become similar over a graph."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

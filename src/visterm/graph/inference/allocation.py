@@ -1,7 +1,5 @@
 """Latent Dirichlet allocation over a graph: the means of the Dirichlets q(theta) become similar between neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from visterm.compute import progress
 from visterm.contracts import check_tags
@@ -32,8 +31,6 @@ class AllocationCase:
 
     def fit(self, model: Any, X: sparse.csr_array, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
         """Variational EM, which counts the tags of topics after it has learned the topics."""
-        from sklearn.utils import check_random_state
-
         if model.learn_alpha:
             raise InputError("over a graph, LDA has a fixed alpha: set learn_alpha=False")
         model._validate_params()
@@ -95,7 +92,7 @@ class Settled:
     @classmethod
     def of(
         cls, bags: sparse.csr_array, topics: Array, alpha: Array, gamma: Array, pull: Pull, lapvar: LapVar
-    ) -> Settled:
+    ) -> "Settled":
         """Alternate a sweep over the codewords and a ``pull`` of the neighbours until the means no longer change."""
         if not lapvar.strength:
             gamma = infer_topics(bags, topics, alpha).gamma

@@ -1,7 +1,5 @@
 """Probabilistic latent semantic analysis of codewords and tags over a graph: point estimates p(z | picture)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from visterm.compute import progress
 from visterm.errors import InputError
@@ -28,8 +27,6 @@ class AspectCase:
 
     def fit(self, model: PLSA, X: sparse.csr_array, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
         """Expectation maximisation in which neighbours pull p(z | picture)."""
-        from sklearn.utils import check_random_state
-
         if model.asymmetric or model.held_out_share:
             raise InputError(
                 "over a graph, PLSA learns codewords and tags together by plain EM: "

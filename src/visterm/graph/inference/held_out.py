@@ -1,7 +1,5 @@
 """Hidden tags, which serve to choose strengths and to calibrate probabilities."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -14,8 +14,6 @@ the parameters are the model's own, so that strength 0 is the model itself. A :c
 learns in this way.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 

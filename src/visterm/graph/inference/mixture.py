@@ -1,11 +1,10 @@
 """The mixture of unigrams over a graph: the paper's LapMixUnigram."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from visterm.compute import progress
 from visterm.graph.inference.lapvar import Array, Best, Discrete, LapVar, Learned
@@ -21,8 +20,6 @@ class MixtureCase:
 
     def fit(self, model: UnigramMixture, X: sparse.csr_array, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
         """Expectation maximisation whose E step is a sweep of LapVar."""
-        from sklearn.utils import check_random_state
-
         model._validate_params()
         bags, tags = of_size(X, model.n_tokens), check_tag_bags(tags, X.shape[0])
         random = check_random_state(model.random_state)

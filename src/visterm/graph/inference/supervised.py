@@ -1,7 +1,5 @@
 """Supervised LDA over a graph: class, tags and neighbours determine the topics together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

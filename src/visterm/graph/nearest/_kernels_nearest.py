@@ -4,8 +4,6 @@ A kernel writes only to the lists of its own rows. So shards of rows can run at 
 depend on the number of shards.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

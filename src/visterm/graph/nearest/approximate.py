@@ -5,8 +5,6 @@ neighbours of its neighbours, until hardly any row finds a nearer one (nearest-n
 2011).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

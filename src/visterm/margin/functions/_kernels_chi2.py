@@ -1,7 +1,5 @@
 """The additive chi2 kernel between rows, compiled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,26 +5,15 @@ the constant feature that carries the intercept. If the kernel has explicit feat
 weights and no training picture is kept. Otherwise only the pictures with non-zero coefficients are kept.
 """
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import (
-    NOT_NEGATIVE,
-    Features,
-    Matrix,
-    Scores,
-    check_feature_mapping,
-    check_features,
-    is_several,
-    n_pictures,
-)
-from visterm.contracts.estimator import Estimator
+from visterm.contracts import Features, Matrix, Scores, check_feature_mapping, check_features, is_several, n_pictures
+from visterm.contracts.estimator import NOT_NEGATIVE, Estimator
 from visterm.distances import as_given
 from visterm.errors import InputError
 from visterm.margin.functions import kernels
@@ -35,9 +24,8 @@ Array = NDArray[Any]
 
 #: Up to this many training pictures, the solver uses double precision; for more, single precision.
 DOUBLE_PRECISION_ROWS = 2048
-#: The allowed values of parameters of several methods.
-RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
-EXPANSION_PARAMETERS: dict[str, list[Any]] = {"kernel": [str], "intercept_scaling": [NOT_NEGATIVE]}
+#: A seed, a generator, or None.
+Seed: TypeAlias = Annotated[Any, "random_state", np.random.Generator]
 #: Seeds of random generators are below this number.
 _SEEDS = 2**31 - 1
 #: Coefficients below this share of their task's largest are rounding errors, not support.
@@ -57,7 +45,7 @@ class ExpansionEstimator(Estimator):
     """
 
     kernel: str
-    intercept_scaling: float
+    intercept_scaling: Annotated[float, NOT_NEGATIVE]
     #: The kernel that ``auto`` means for one feature; for several it means the weighted product.
     _kernel_of_one_feature: ClassVar[str] = "hellinger"
     _fitted_constraints: ClassVar[dict[str, str]] = {

@@ -15,8 +15,6 @@ Several features (a mapping of name to matrix) are compared by ``product[:SCALE]
 :mod:`visterm.margin.functions.product_kernel`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

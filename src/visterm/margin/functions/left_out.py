@@ -1,7 +1,5 @@
 """Ridge regressions that score a picture they learned from as if it had been left out."""
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any, ClassVar, Self
 

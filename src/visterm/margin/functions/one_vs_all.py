@@ -1,36 +1,26 @@
 """One function for each class against all others, and predictions from their scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Options
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from visterm.calibration import class_probabilities, fit_temperature
-from visterm.contracts import FROM_2, POSITIVE, UNKNOWN_CLASS, Features, Scores, check_classes, has_class, n_pictures
+from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, has_class, n_pictures
+from visterm.contracts.estimator import FROM_2, POSITIVE, Options, declared
 from visterm.errors import InputError
-from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, ExpansionEstimator, folds
+from visterm.margin.functions.expansion import ExpansionEstimator, Seed, folds
 from visterm.margin.solver.ascent import Solution
 from visterm.margin.solver.inner_products import InnerProducts
 
 Array = NDArray[Any]
-
-#: The allowed values of the parameters of all these classifiers.
-ONE_VS_ALL_PARAMETERS: dict[str, list[Any]] = {
-    **EXPANSION_PARAMETERS,
-    "C": [POSITIVE],
-    "tol": [POSITIVE],
-    "calibration_folds": [Options(Integral, {0}), FROM_2],  # a single fold would leave no pictures to learn from
-    "random_state": RANDOM_STATE,
-}
 
 #: Learns the coefficients (n_tasks, n_pictures) of functions from some rows of the training pictures.
 Learn = Callable[[InnerProducts, Array], Array]
@@ -50,13 +40,22 @@ class Lesson(NamedTuple):
     products: InnerProducts
 
 
+@declared
 class OneVsAll(ClassifierMixin, ExpansionEstimator):
-    """Classification from ``_class_scores``: one column per class, or one column for the second of two classes."""
+    """Classification from ``_class_scores``: one column per class, or one column for the second of two classes.
 
-    classes_: Array
-    temperature_: float
-    calibration_folds: int
-    class_weight: Any = None
+    All such classifiers have its parameters; :class:`~visterm.margin.SDCAClassifier` explains them.
+    """
+
+    _: KW_ONLY
+    kernel: str = "linear"
+    tol: Annotated[float, POSITIVE] = 1e-3
+    intercept_scaling: float = 1.0
+    # a single fold would leave no pictures to learn from
+    calibration_folds: Annotated[int, Options(Integral, {0}), FROM_2] = 3
+    random_state: Seed = None
+
+    class_weight = cast("Any", None)
     _fitted_constraints: ClassVar[dict[str, str]] = {"classes_": "n_classes", "temperature_": "float >0"}
 
     def _lesson(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None) -> Lesson:

@@ -1,18 +1,16 @@
 """A kernel over several features: pictures are similar if all features are similar."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from typing import Any, ClassVar, Self, cast
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import POSITIVE, Features, Matrix, check_feature_mapping, is_several, n_pictures
-from visterm.contracts.estimator import Estimator
+from visterm.contracts import POSITIVE, Features, Matrix, check_feature_mapping, declared, is_several, n_pictures
+from visterm.contracts.estimator import Estimator, StrOptions
 from visterm.distances import PRECOMPUTED, BaseDistances, Tables
 from visterm.errors import InputError
 
@@ -22,6 +20,7 @@ Array = NDArray[Any]
 TABLE_BYTES = 2**31
 
 
+@declared
 class ProductKernel(Estimator):
     """The product of one exponential kernel per feature, with scaled and weighed distances.
 
@@ -47,23 +46,11 @@ class ProductKernel(Estimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "scale": [POSITIVE],
-        "metric": [str, Mapping],
-        "weights": [StrOptions({"equal", "likelihood"}), Mapping],
-    }
+    scale: Annotated[float, POSITIVE] = 1.0
+    _: KW_ONLY
+    metric: Annotated[str | Mapping[str, str], str, Mapping] = "auto"
+    weights: Annotated[str | Mapping[str, float], StrOptions({"equal", "likelihood"}), Mapping] = "equal"
     _fitted_constraints: ClassVar[dict[str, str]] = {"feature_weights_": "mapping"}
-
-    def __init__(
-        self,
-        scale: float = 1.0,
-        *,
-        metric: str | Mapping[str, str] = "auto",
-        weights: str | Mapping[str, float] = "equal",
-    ) -> None:
-        self.scale = scale
-        self.metric = metric
-        self.weights = weights
 
     def fit(self, X: Features, tags: Any = None) -> Self:
         """Prepare the training pictures for comparison and weigh the features."""
@@ -95,7 +82,7 @@ class ProductKernel(Estimator):
         """(n_pictures, n_train) float32: the kernel between pictures and the training pictures."""
         return self._against_training(check_feature_mapping(self, X, fitting=False, halves=True))
 
-    def select(self, rows: Array) -> ProductKernel:
+    def select(self, rows: Array) -> "ProductKernel":
         """The same kernel against some of the training pictures only."""
         if np.array_equal(rows, np.arange(self.distances_.n_train_)):
             return self

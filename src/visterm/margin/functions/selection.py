@@ -3,8 +3,6 @@
 :func:`choose_parameters` tries any settings of a classifier. :func:`choose_c` finds the C of one-vs-all functions.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

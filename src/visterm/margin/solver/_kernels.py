@@ -4,8 +4,6 @@ Everywhere ``f`` are scores and ``at`` are the coordinates: ``b`` dual variables
 weights (0: the coordinate is absent). ``theta = C b y`` are the coefficients of the expansion, so that ``f = theta G``.
 """
 
-from __future__ import annotations
-
 from math import exp, log
 from typing import Any
 

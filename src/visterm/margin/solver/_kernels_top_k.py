@@ -4,8 +4,6 @@
 ``theta[j, i] = C_i (1[j = y_i] sum_j p[j, i] - p[j, i])``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

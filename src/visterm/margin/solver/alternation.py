@@ -14,8 +14,6 @@ M = sqrt(mu T / lam) (V^T V)^(1/2). A direction that M has lost would come back 
 directions in which the dual solution is not feasible.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,7 +142,7 @@ class _Point(NamedTuple):
     theta: Array
     base: Array
 
-    def towards(self, other: _Point, share: float) -> _Point:
+    def towards(self, other: "_Point", share: float) -> "_Point":
         """The point this share of the way to another."""
         return _Point(*((1 - share) * own + share * its for own, its in zip(self, other, strict=True)))
 

@@ -1,7 +1,5 @@
 """The arrays that the compiled loops of the dual solvers take."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray

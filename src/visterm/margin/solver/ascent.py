@@ -6,8 +6,6 @@ refines: coordinates settled at their bounds are left out, and the rest is solve
 computed from new scores.
 """
 
-from __future__ import annotations
-
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -73,12 +71,12 @@ class Solution:
         """The sum of ``||w_t||^2`` over separate tasks."""
         return float(np.einsum("ti,ti->", self.theta, self.scores, dtype=np.float64))
 
-    def take(self, tasks: Array, part: Solution) -> None:
+    def take(self, tasks: Array, part: "Solution") -> None:
         """Replace the given separate tasks by those of ``part``."""
         for name in ("b", "theta", "scores", "primal", "dual"):
             getattr(self, name)[tasks] = getattr(part, name)
 
-    def become(self, other: Solution) -> None:
+    def become(self, other: "Solution") -> None:
         """Replace everything but the trace."""
         for own in fields(self):
             if own.name != "trace":
@@ -124,7 +122,7 @@ class Objective(ABC, Generic[S]):
         """The parts to go on with."""
         return np.asarray(state.gaps > tol)
 
-    def in_double(self, parts: Array) -> Objective[S] | None:  # noqa: ARG002
+    def in_double(self, parts: Array) -> "Objective[S] | None":  # noqa: ARG002
         """Some parts in double precision; None if they are, or if the objective stays in its precision."""
         return None
 

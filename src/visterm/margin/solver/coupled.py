@@ -9,8 +9,6 @@ are (7) of the paper. They first go over blocks of pictures for all tasks, then 
 bound: all together if they are few, else task by task. For the squared loss there is a formula: :class:`Spectrum`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -184,7 +182,7 @@ class Spectrum:
     vectors: Array
 
     @classmethod
-    def of(cls, products: InnerProducts) -> Spectrum:
+    def of(cls, products: InnerProducts) -> "Spectrum":
         """The spectrum, from the Gram matrix or the features' scatter matrix, whichever is smaller."""
         if isinstance(products, FeatureInnerProducts):
             X = products.with_constant()

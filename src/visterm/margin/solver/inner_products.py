@@ -4,8 +4,6 @@ There are two forms with the same methods and the same results: a Gram matrix, o
 than pictures. ``shift`` is added to every inner product: the square of the constant feature that carries the intercept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +41,7 @@ class GramInnerProducts:
         """The precision to compute in."""
         return self.G.dtype
 
-    def astype(self, dtype: Any) -> GramInnerProducts:
+    def astype(self, dtype: Any) -> "GramInnerProducts":
         """The same in another precision."""
         return GramInnerProducts(self.G.astype(dtype, copy=False), self.shift)
 
@@ -90,7 +88,7 @@ class GramInnerProducts:
             scores = theta @ across.T + shift * theta.sum(axis=1, keepdims=True)
             theta[:, rows] += step(across[:, rows] + shift, scores, rows)
 
-    def subset(self, rows: Array) -> GramInnerProducts:
+    def subset(self, rows: Array) -> "GramInnerProducts":
         """Those of some pictures, on their own."""
         return GramInnerProducts(np.ascontiguousarray(self.G[np.ix_(rows, rows)]), self.shift)
 
@@ -116,7 +114,7 @@ class FeatureInnerProducts:
         """The precision to compute in."""
         return self.X.dtype
 
-    def astype(self, dtype: Any) -> FeatureInnerProducts:
+    def astype(self, dtype: Any) -> "FeatureInnerProducts":
         """The same in another precision."""
         return FeatureInnerProducts(self.X.astype(dtype, copy=False), self.shift)
 
@@ -147,7 +145,7 @@ class FeatureInnerProducts:
             bias += shift * delta.sum(axis=1, keepdims=True)
             theta[:, rows] += delta
 
-    def subset(self, rows: Array) -> FeatureInnerProducts:
+    def subset(self, rows: Array) -> "FeatureInnerProducts":
         """Those of some pictures, on their own."""
         return FeatureInnerProducts(self.X[rows], self.shift)
 

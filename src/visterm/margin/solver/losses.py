@@ -8,8 +8,6 @@ so the hinge has ``b`` in [0, 1]; ``conjugate(b)`` is the paper's ``l*(-b)``. Th
 where ``q`` is the squared length of the coordinate's feature vector times its weight (Lapin et al. 2014, (7)).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import inf
 from typing import Any

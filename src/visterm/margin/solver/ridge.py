@@ -1,7 +1,5 @@
 """The one ridge regression: many targets from one factorisation, exact leave-one-out scores, known negatives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -27,12 +25,12 @@ _MIRRORED_COLUMNS = 256
 
 
 class Bordered(NamedTuple):
-    """Coefficients and leave-one-out scores of the pictures and of the known negatives of one target."""
+    """Coefficients and leave-one-out scores of the pictures, and of the others of which one target is known."""
 
     theta: Array
-    of_negatives: Array
+    of_others: Array
     left_out: Array
-    negatives_left_out: Array
+    others_left_out: Array
 
 
 class Ridge:
@@ -109,23 +107,24 @@ class Ridge:
         theta = self._coefficients(targets)
         return theta, self._without(targets, theta, self.diagonal[:, None])
 
-    def border(self, theta: Array, t: Array, across: Array, among: Array) -> Bordered:
-        """The regression of one target ``t`` with the coefficients ``theta``, which is also 0 at its known negatives.
+    def border(self, theta: Array, t: Array, across: Array, among: Array, of_others: Array | float = 0.0) -> Bordered:
+        """The regression of one target ``t`` with the coefficients ``theta`` that also knows it at other pictures.
 
-        ``across`` (n_negatives, n_pictures) and ``among`` (n_negatives, n_negatives) are the negatives' inner products.
-        With ``W = Q across'`` and the Schur complement ``S = among + alpha I - across W`` the coefficients become
+        There it is ``of_others``: 0 at known negatives. ``across`` (n_others, n_pictures) and ``among`` (n_others,
+        n_others) are the others' inner products. With ``W = Q across'`` and the Schur complement ``S = among + alpha I
+        - across W`` the coefficients become
 
-            theta_D = -S^-1 W' t,     theta = Q t - W theta_D,
+            theta_D = S^-1 (t_D - W' t),     theta = Q t - W theta_D,
 
-        and the diagonal of Q grows by that of ``W S^-1 W'``; that of the negatives is the diagonal of ``S^-1``.
+        and the diagonal of Q grows by that of ``W S^-1 W'``; that of the others is the diagonal of ``S^-1``.
         """
         W = self._coefficients(across.T)
         S = among + self.alpha * np.eye(len(among)) - across @ W
-        of_negatives = -np.linalg.solve(S, W.T @ t)
-        theta = theta - W @ of_negatives
+        theta_of_others = np.linalg.solve(S, of_others - W.T @ t)
+        theta = theta - W @ theta_of_others
         diagonal = self.diagonal + np.einsum("ij,ji->i", W, np.linalg.solve(S, W.T))
-        negatives_left_out = -of_negatives / np.diag(np.linalg.inv(S))
-        return Bordered(theta, of_negatives, self._without(t, theta, diagonal), negatives_left_out)
+        others_left_out = of_others - theta_of_others / np.diag(np.linalg.inv(S))
+        return Bordered(theta, theta_of_others, self._without(t, theta, diagonal), others_left_out)
 
     def _coefficients(self, targets: Array | sparse.csr_array) -> Array:
         if hasattr(self, "_inverse"):
@@ -165,7 +164,7 @@ class Lessons:
     denied: sparse.csc_array
 
     @classmethod
-    def of(cls, tags: sparse.csr_array, denied: Any = None) -> Lessons:
+    def of(cls, tags: sparse.csr_array, denied: Any = None) -> "Lessons":
         """What checked ``tags`` and ``denied`` (both (n_pictures, n_tags)) teach; an error if no picture is tagged."""
         tagged = rows_with_tags(tags)
         if denied is None:

@@ -12,8 +12,6 @@ coordinate steps inside it need only the block's own Gram matrix. So the result 
 one by one. Then each task is solved on the coordinates that are not settled at a bound (``_kernels.refine``).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,11 +54,11 @@ class Problem(Objective[Solution]):
             given = np.ascontiguousarray(getattr(self, name), dtype=self.products.dtype)
             object.__setattr__(self, name, given)
 
-    def part(self, tasks: Array) -> Problem:
+    def part(self, tasks: Array) -> "Problem":
         """Some of the tasks."""
         return Problem(self.products, self.y[tasks], self.C[tasks], self.loss, self.offset)
 
-    def in_double(self, parts: Array) -> Problem | None:
+    def in_double(self, parts: Array) -> "Problem | None":
         """Some of the tasks in double precision; None if they are."""
         if self.products.dtype != np.float32:
             return None

@@ -8,8 +8,6 @@ finds all dual variables of one picture together. A round goes over all pictures
 pictures with the largest share of the gap.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 

@@ -1,9 +1,7 @@
 """Turning votes into scores from 0 to 1, learned from the votes of the other pictures for each training picture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +10,6 @@ from visterm.calibration import fit_deviations, fit_sigmoids, sigmoid
 from visterm.contracts import FROM_1, NOT_NEGATIVE, Features, Scores
 from visterm.neighbours.voting.tagged_pictures import TaggedPictures
 from visterm.neighbours.voting.votes import Floats, Votes, tally
-
-#: The allowed values of the parameters of these methods.
-VOTE_PARAMETERS: dict[str, list[Any]] = {
-    "n_neighbors": [FROM_1],
-    "metric": [str, Mapping],
-    "sigmoids": ["boolean"],
-    "shrinkage": [NOT_NEGATIVE],
-    "tag_power": [NOT_NEGATIVE],
-}
 
 
 class CalibratedVotes(TaggedPictures):
@@ -33,9 +22,11 @@ class CalibratedVotes(TaggedPictures):
 
     scores_are_chances = True
 
+    n_neighbors: Annotated[int, FROM_1]
+    metric: Annotated[Any, str, Mapping]
     sigmoids: bool
-    shrinkage: float
-    tag_power: float
+    shrinkage: Annotated[float, NOT_NEGATIVE]
+    tag_power: Annotated[float, NOT_NEGATIVE]
     tag_counts_: NDArray[Any]
     slope_: Floats
     offset_: Floats

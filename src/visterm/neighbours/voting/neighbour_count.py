@@ -1,7 +1,5 @@
 """Choosing the number of neighbours on pictures whose tags are known, by the F measure of tags."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

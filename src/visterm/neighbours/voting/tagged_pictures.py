@@ -1,7 +1,5 @@
 """What neighbour methods do first: keep the tagged pictures, to compare others with them by several features."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +8,6 @@ from scipy import sparse
 
 from visterm.contracts import (
     AnnotatorMixin,
-    Estimator,
     Features,
     Matrix,
     check_feature_mapping,
@@ -19,6 +16,7 @@ from visterm.contracts import (
     n_pictures,
     rows_with_tags,
 )
+from visterm.contracts.estimator import Estimator
 
 
 class TaggedPictures(AnnotatorMixin, Estimator):

@@ -1,7 +1,5 @@
 """Neighbours vote for their tags: shares, tallies, and the distance weights that make the tags most likely."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -89,7 +87,7 @@ class Votes:
         n_pictures, most = len(self.neighbours), max(1, _MAX_PAIRS // self.tags.shape[1])
         return np.linspace(0, n_pictures - 1, min(n_pictures, most)).astype(np.intp)
 
-    def of_pictures(self, rows: NDArray[np.intp]) -> Votes:
+    def of_pictures(self, rows: NDArray[np.intp]) -> "Votes":
         """The votes of some of the pictures."""
         return Votes(self.neighbours[rows], self.tags, self.truth[rows])
 

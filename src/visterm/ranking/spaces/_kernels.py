@@ -10,8 +10,6 @@ Random numbers are those of SplitMix64, whose whole state is one number: the sam
 The compiler may change only the order of additions, so that sums over dimensions use vector registers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numba loops for kernels between pictures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

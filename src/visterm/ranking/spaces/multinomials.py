@@ -1,7 +1,5 @@
 """Annotators from text retrieval: they infer a distribution over words for each picture and rank it like a text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

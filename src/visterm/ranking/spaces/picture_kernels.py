@@ -4,8 +4,6 @@ A ranker takes both as a ``precomputed`` kernel (Grangier & Bengio 2008, section
 that of visterms, needs no matrix: ``kernel="visterm"``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +33,7 @@ class LocalDescriptors:
             raise InputError("every picture needs at least one descriptor, and ends must go from 0 to their number")
 
     @classmethod
-    def of(cls, pictures: list[ArrayLike]) -> LocalDescriptors:
+    def of(cls, pictures: list[ArrayLike]) -> "LocalDescriptors":
         """The descriptors of several pictures, (n_descriptors, n_dims) each.
 
         >>> LocalDescriptors.of([[[0.0, 1.0]], [[1.0, 1.0], [2.0, 0.0]]]).ends
@@ -47,7 +45,7 @@ class LocalDescriptors:
     def __len__(self) -> int:
         return len(self.ends) - 1
 
-    def gaussians(self, *, smallest_variance: float = 1e-3) -> PictureGaussians:
+    def gaussians(self, *, smallest_variance: float = 1e-3) -> "PictureGaussians":
         """One Gaussian per picture, with a diagonal covariance, by maximum likelihood.
 
         Variances are at least ``smallest_variance`` times those of all descriptors together, since a picture of one

@@ -1,7 +1,5 @@
 """What people said of pictures, as vectors: captions, tags, classes; and what a network sees in them, as text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,7 +36,7 @@ class Said:
         """(n_pictures,): how many texts each picture has."""
         return np.bincount(self.of, minlength=self.n_pictures)
 
-    def select(self, rows: NDArray[np.intp]) -> Said:
+    def select(self, rows: NDArray[np.intp]) -> "Said":
         """What is said of some pictures, which are numbered anew."""
         number = np.full(self.n_pictures, -1)
         number[rows] = np.arange(len(rows))
@@ -58,7 +56,7 @@ def said_of_pictures(
     texts: Sequence[Sequence[str]] | None,
     tag_names: Sequence[str] | None,
     encoder: TextEncoder | None,
-) -> Said:
+) -> "Said":
     """The vectors of all texts of all pictures.
 
     The tags of a picture are one more text, "tag, tag, tag". Without their names, each tag is a direction of its own.

@@ -37,7 +37,7 @@ def seen_evidence(likeliest: Array, vectors: Array, names: Array) -> NDArray[np.
     cosines = unit(vectors - centre) @ unit(names - centre).T
     cosines[~vectors.any(axis=1)] = -1.0  # what says nothing is like nothing
     counts = np.exp((cosines - 1) / _WIDTH).astype(np.float32)
-    probabilities, classes = likeliest[:, :N_KEPT], likeliest[:, N_KEPT:].astype(np.intp)
+    probabilities, classes = likeliest[:, :N_KEPT], likeliest[:, N_KEPT:].astype(np.int16)
     each = [np.einsum("pk,pk->p", count[classes], probabilities) for count in counts]
     return np.log1p(np.reshape(each, (len(vectors), len(likeliest))).astype(np.float64) / _LEAST)
 

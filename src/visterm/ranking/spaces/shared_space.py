@@ -1,14 +1,13 @@
 """A space that pictures and texts share: canonical directions, and scores that no picture or text wins everywhere."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.eigenvectors import leading
-from visterm.contracts import FROM_1, POSITIVE, Estimator
+from visterm.contracts import FROM_1, POSITIVE, Estimator, declared
 from visterm.subspace import cholesky_whitening
 
 Array = NDArray[Any]
@@ -17,6 +16,7 @@ Array = NDArray[Any]
 _NOISE = 1e-6
 
 
+@declared
 class SharedSpace(Estimator):
     """Canonical directions of pictures and texts from their covariances, each times a power of its correlation.
 
@@ -28,21 +28,15 @@ class SharedSpace(Estimator):
     The eigenvectors are those of the smaller view, so no more than a Cholesky factor of the larger one is computed.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_dims": [FROM_1],
-        "x_ridge": [POSITIVE],
-        "y_ridge": [POSITIVE],
-    }
+    n_dims: Annotated[int, FROM_1] = 128
+    _: KW_ONLY
+    x_ridge: Annotated[float, POSITIVE] = 3.0
+    y_ridge: Annotated[float, POSITIVE] = 1.0
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "x_components_": "n_features n_code",
         "y_components_": "n_dims n_code",
         "correlations_": "n_code >=0",
     }
-
-    def __init__(self, n_dims: int = 128, *, x_ridge: float = 3.0, y_ridge: float = 1.0) -> None:
-        self.n_dims = n_dims
-        self.x_ridge = x_ridge
-        self.y_ridge = y_ridge
 
     def fit(self, C_xx: Array, C_xy: Array, C_yy: Array) -> Self:
         """Find the directions; the arrays are not changed."""

@@ -1,7 +1,5 @@
 """Learning to rank from triplets: a query, a relevant picture, and a less relevant picture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,7 +52,7 @@ class FeatureSpace:
         """The weights themselves."""
         return weights
 
-    def subset(self, rows: Array) -> FeatureSpace:
+    def subset(self, rows: Array) -> "FeatureSpace":
         """Some of the pictures."""
         return FeatureSpace(self.X[rows])
 
@@ -84,7 +82,7 @@ class GramSpace:
         """The coefficients without the scores."""
         return weights[0]
 
-    def subset(self, rows: Array) -> GramSpace:
+    def subset(self, rows: Array) -> "GramSpace":
         """Some of the pictures."""
         return GramSpace(np.ascontiguousarray(self.G[np.ix_(rows, rows)]))
 
@@ -105,7 +103,7 @@ class Triplets:
     n_tags: int
 
     @classmethod
-    def of(cls, Q: sparse.csr_array, gains: sparse.csr_array) -> Triplets:
+    def of(cls, Q: sparse.csr_array, gains: sparse.csr_array) -> "Triplets":
         """The triplets of ``Q`` (n_queries, n_tags) and ``gains`` (n_queries, n_pictures)."""
         gains = sparse.csr_array(gains, dtype=np.float64, copy=True)
         gains.sum_duplicates()
@@ -147,11 +145,11 @@ class Asked:
     Q: sparse.csr_array
     gains: sparse.csr_array
 
-    def of_pictures(self, rows: Array) -> Asked:
+    def of_pictures(self, rows: Array) -> "Asked":
         """The same queries of some of the pictures."""
         return Asked(self.Q, sparse.csr_array(self.gains[:, rows]))
 
-    def some(self, n_queries: int, rng: np.random.Generator) -> Asked:
+    def some(self, n_queries: int, rng: np.random.Generator) -> "Asked":
         """At most ``n_queries`` queries that have a relevant picture, drawn at random."""
         answered = np.flatnonzero(np.diff(self.gains.indptr))
         drawn = np.sort(rng.permutation(answered)[:n_queries])

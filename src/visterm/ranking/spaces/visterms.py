@@ -1,7 +1,5 @@
 """Bags of visterms, weighed like words in text retrieval, and estimators that compare them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, cast
 

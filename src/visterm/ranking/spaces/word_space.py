@@ -1,7 +1,5 @@
 """Rankers that place pictures in the space of words, where queries are vectors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

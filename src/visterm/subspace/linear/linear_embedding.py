@@ -1,7 +1,5 @@
 """The base of linear subspaces: it takes moments and gives a projection."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,16 +8,8 @@ from scipy import sparse
 
 from visterm.compute.eigenvectors import inverse_roots
 from visterm.compute.threads import blas_threads_for
-from visterm.contracts import (
-    Estimator,
-    Features,
-    Matrix,
-    check_feature_mapping,
-    check_tags,
-    in_single,
-    n_pictures,
-    rows_with_tags,
-)
+from visterm.contracts import Features, Matrix, check_feature_mapping, check_tags, in_single, n_pictures, rows_with_tags
+from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.subspace.linear.moments import Moments, block_rows
 

@@ -1,8 +1,7 @@
 """Means and covariances of features and tags: all that the linear subspaces need from a collection."""
 
-from __future__ import annotations
-
 from copy import deepcopy
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute.parallel import split, sum_shards
-from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, in_single, n_pictures
+from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, declared, in_single, n_pictures
 from visterm.errors import InputError
 
 #: At most this many pictures are centred and multiplied at a time: a block and its product stay in the processor's
@@ -24,6 +23,7 @@ _TAGS = 256
 _SHARD = 2**14
 
 
+@declared
 class Moments(Estimator):
     """Means and scatter matrices of features ``x`` and tags ``y``, in one pass over the pictures.
 
@@ -45,17 +45,14 @@ class Moments(Estimator):
     (True, 3)
     """
 
-    n_pictures_: int
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"covariance": ["boolean"]}
+    _: KW_ONLY
+    covariance: bool = True
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_pictures_": "int >0",
         "x_mean_": "n_features",
         "x_squares_": "n_features",
         "y_mean_": "n_tags",
     }
-
-    def __init__(self, *, covariance: bool = True) -> None:
-        self.covariance = covariance
 
     def fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
         """Go through the pictures once; without ``tags``, only features are used.
@@ -73,7 +70,7 @@ class Moments(Estimator):
         features = check_feature_mapping(self, X, fitting=False, halves=True)
         return self._take(self + self._of(features, self._second_view(tags, n_pictures(features)), rows))
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: "Moments") -> "Moments":
         """The moments of both sets of pictures together."""
         if self.feature_widths_ != other.feature_widths_:
             raise InputError(f"moments of features {self.feature_widths_} and {other.feature_widths_} cannot be added")
@@ -109,7 +106,7 @@ class Moments(Estimator):
         """The variance of each tag."""
         return self._mean(np.maximum(np.diag(self.yy_), 0))
 
-    def scaled(self, factors: NDArray[np.float64]) -> Moments:
+    def scaled(self, factors: NDArray[np.float64]) -> "Moments":
         """The moments of the features multiplied by ``factors``, one each."""
         xx = None if self.xx_ is None else self.xx_ * factors[:, None] * factors
         squares, xy = self.x_squares_ * factors**2, self.xy_ * factors[:, None]
@@ -119,7 +116,7 @@ class Moments(Estimator):
         # mutants: 1 -> 2: the sums of a single picture around its own mean are 0
         return sums / max(1, self.n_pictures_)
 
-    def _of(self, X: dict[str, Matrix], tags: sparse.csr_array, rows: NDArray[np.intp] | None) -> Moments:
+    def _of(self, X: dict[str, Matrix], tags: sparse.csr_array, rows: NDArray[np.intp] | None) -> "Moments":
         shards = split(n_pictures(X) if rows is None else len(rows), size=_SHARD)
         size = block_rows(self.n_features_in_)
 
@@ -141,7 +138,7 @@ class Moments(Estimator):
         """``sum_i (y_i - y_mean) (y_i - y_mean)^T``, (n_tags, n_tags)."""
         return _tag_scatter(tags)
 
-    def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any) -> Moments:
+    def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any) -> "Moments":
         """The moments of a shard without ``yy_``, which is computed at once: with many tags, it is the largest part."""
         merged: Moments | None = None
         for rows in blocks:
@@ -150,7 +147,7 @@ class Moments(Estimator):
         assert merged is not None  # noqa: S101 - a shard has rows
         return merged
 
-    def _of_block(self, X: NDArray[Any], tags: sparse.csr_array) -> Moments:
+    def _of_block(self, X: NDArray[Any], tags: sparse.csr_array) -> "Moments":
         n = len(X)
         shift, rest, xx, squares, xy = _sums(X, tags, self.covariance)
         y_mean = np.asarray(tags.sum(axis=0), np.float64).ravel() / n
@@ -159,14 +156,14 @@ class Moments(Estimator):
             xx -= n * np.outer(rest, rest)
         return self._new(n, shift + rest, y_mean, xx, squares - n * rest**2, xy - n * np.outer(rest, y_mean), None)
 
-    def _new(self, n: int, x_mean: Any, y_mean: Any, xx: Any, squares: Any, xy: Any, yy: Any) -> Moments:
+    def _new(self, n: int, x_mean: Any, y_mean: Any, xx: Any, squares: Any, xy: Any, yy: Any) -> "Moments":
         moments = type(self)(**self.get_params())
         moments.n_features_in_, moments.feature_widths_ = len(x_mean), self.feature_widths_
         moments.n_pictures_, moments.x_mean_, moments.y_mean_ = n, x_mean, y_mean
         moments.xx_, moments.x_squares_, moments.xy_, moments.yy_ = xx, squares, xy, yy
         return moments
 
-    def _absorb(self, other: Moments) -> Moments:
+    def _absorb(self, other: "Moments") -> "Moments":
         """``self + other`` for moments of the same tags, by Chan's update; changes ``self`` in place."""
         n, m = self.n_pictures_, other.n_pictures_
         dx, dy = other.x_mean_ - self.x_mean_, other.y_mean_ - self.y_mean_
@@ -181,10 +178,10 @@ class Moments(Estimator):
             self.yy_ += np.outer(weight * dy, dy)
         self.x_mean_ += dx * (m / (n + m))
         self.y_mean_ += dy * (m / (n + m))
-        self.n_pictures_ = n + m
+        self.n_pictures_ += m
         return self
 
-    def _widened(self, n_tags: int) -> Moments:
+    def _widened(self, n_tags: int) -> "Moments":
         """The moments of the same pictures for a larger vocabulary, whose last tags none of them carries."""
         more = n_tags - len(self.y_mean_)
         if not more:
@@ -199,7 +196,7 @@ class Moments(Estimator):
             np.pad(self.yy_, (0, more)),
         )
 
-    def _take(self, other: Moments) -> Self:
+    def _take(self, other: "Moments") -> Self:
         for name, value in vars(other).items():
             if name.endswith("_"):
                 setattr(self, name, value)

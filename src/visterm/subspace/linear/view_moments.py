@@ -1,7 +1,5 @@
 """Means and covariances of features and of vectors that say the same in another way, such as those of texts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

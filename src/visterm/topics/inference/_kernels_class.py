@@ -10,8 +10,6 @@ While the phi of a picture change, its S and all phi_v . e_l are updated instead
 :class:`visterm.topics.inference._kernels_slda.Room` of the picture.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

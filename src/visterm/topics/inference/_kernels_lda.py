@@ -1,7 +1,5 @@
 """Numba kernels for latent Dirichlet allocation: inference of topic proportions, picture by picture."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ Words (codewords or tags) are rows of ``word_topics``, so that the topics of a t
 compiler may change only the order of additions, so that sums over topics use vector registers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numba kernels for discriminative refinement: the gradient of topic proportions with respect to the topics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

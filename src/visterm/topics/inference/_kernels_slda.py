@@ -4,8 +4,6 @@
 ``log_tags`` is log beta transposed, ``coefficients`` is eta.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

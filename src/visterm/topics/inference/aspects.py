@@ -5,8 +5,6 @@ token's topic is ``(p(word | z) p(z | picture)) ** power``, normalised. Power 1 
 posterior, which prevents overfitting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -49,7 +47,7 @@ class Aspects:
     split: int | None = None
 
     @classmethod
-    def random(cls, counts: sparse.csr_array, n_topics: int, random: Any, split: int | None = None) -> Aspects:
+    def random(cls, counts: sparse.csr_array, n_topics: int, random: Any, split: int | None = None) -> "Aspects":
         """A start in which topics have different words, and pictures differ only a little in their topics."""
         n_pictures, n_words = counts.shape
         pictures = distributions(1 + random.random_sample((n_pictures, n_topics)))
@@ -62,7 +60,7 @@ class Aspects:
         power: float = 1.0,
         *,
         settle: Callable[[NDArray[Any]], NDArray[np.float64]] = distributions,
-    ) -> tuple[Aspects, float]:
+    ) -> tuple["Aspects", float]:
         """One step of EM, and the objective *before* it: ``sum counts * log(sum_z (p p) ** power) / power``.
 
         At a given power no step lowers that objective; at power 1 it is the log-likelihood. ``settle`` turns the

@@ -1,7 +1,5 @@
 """Variational EM over bags of codewords: the bags, the start, the E step without labels, the M step and the loop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import reduce
@@ -168,7 +166,7 @@ class TopicStatistics:
     log_proportions: Array
     tags: Array
 
-    def __add__(self, other: TopicStatistics) -> TopicStatistics:
+    def __add__(self, other: "TopicStatistics") -> "TopicStatistics":
         if self.codewords.shape != other.codewords.shape or self.tags.shape != other.tags.shape:
             raise InputError("statistics of different topics cannot be merged")
         return TopicStatistics(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))

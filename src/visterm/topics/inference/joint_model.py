@@ -5,10 +5,8 @@ the M step is ``_maximise``, (10) and (11), and for classes :func:`improve_coeff
 inferred without labels, by :func:`visterm.topics.inference.em.infer_topics`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, TypeAlias
@@ -18,11 +16,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import digamma, log_softmax
+from sklearn.utils import check_random_state
 
 from visterm.compute import progress
 from visterm.compute.parallel import Shard
 from visterm.compute.threads import one_blas_thread
-from visterm.contracts import UNKNOWN_CLASS, AnnotatorMixin, Features, Scores
+from visterm.contracts import UNKNOWN_CLASS, AnnotatorMixin, Features, Scores, declared
 from visterm.errors import InputError
 from visterm.topics.inference import em
 from visterm.topics.inference.em import Array, TopicStatistics, over_shards, rows_of
@@ -45,11 +44,11 @@ class Labelled:
     tags: sparse.csr_array
 
     @classmethod
-    def without_classes(cls, bags: sparse.csr_array, tags: sparse.csr_array) -> Labelled:
+    def without_classes(cls, bags: sparse.csr_array, tags: sparse.csr_array) -> "Labelled":
         """Pictures with tags alone."""
         return cls(bags, np.full(bags.shape[0], UNKNOWN_CLASS), np.ones(bags.shape[0]), tags)
 
-    def __getitem__(self, rows: Any) -> Labelled:
+    def __getitem__(self, rows: Any) -> "Labelled":
         return Labelled(self.bags[rows], self.classes[rows], self.class_weights[rows], self.tags[rows])
 
     def __len__(self) -> int:
@@ -235,7 +234,7 @@ def improve_coefficients(
 EStep: TypeAlias = Callable[..., LabelledInference]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@declared
 class JointTopicModel(AnnotatorMixin, DirichletTopicModel):
     """The base of topic models of codewords and labels; subclasses define which labels.
 
@@ -244,6 +243,7 @@ class JointTopicModel(AnnotatorMixin, DirichletTopicModel):
 
     scores_are_probabilities = True
 
+    _: KW_ONLY
     alpha: float = 1.0
     start: str = "spread"
     n_restarts: int = 1
@@ -252,8 +252,6 @@ class JointTopicModel(AnnotatorMixin, DirichletTopicModel):
 
     def _learn(self, data: Labelled, n_classes: int, infer: EStep = infer_labelled) -> None:
         """Learn from pictures and the labels they have."""
-        from sklearn.utils import check_random_state
-
         random = check_random_state(self.random_state)
         random.permutation(len(data))  # refined models draw held-out pictures first: both start from the same topics
         model, self.objective_, _ = self._em(data, n_classes, random, infer)

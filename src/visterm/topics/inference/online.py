@@ -1,7 +1,5 @@
 """Stochastic variational inference (Hoffman, Blei, Wang and Paisley, JMLR 2013): learning batch by batch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -26,12 +24,12 @@ class OnlineStatistics:
     n_total: int = 0
 
     @classmethod
-    def none(cls, like: TopicStatistics) -> OnlineStatistics:
+    def none(cls, like: TopicStatistics) -> "OnlineStatistics":
         """Before the first batch; arrays have the shapes of ``like``."""
         return cls(0, replace(_times(like, 0.0), n_pictures=0))
 
     @classmethod
-    def of(cls, statistics: TopicStatistics) -> OnlineStatistics:
+    def of(cls, statistics: TopicStatistics) -> "OnlineStatistics":
         """After one batch, or after a fit to all pictures."""
         return cls.none(statistics).including(statistics)
 
@@ -40,7 +38,7 @@ class OnlineStatistics:
         seen = self.average.n_pictures
         return (seen / n_pictures + _OFFSET) ** -_DECAY if seen and n_pictures else 1.0
 
-    def including(self, batch: TopicStatistics) -> OnlineStatistics:
+    def including(self, batch: TopicStatistics) -> "OnlineStatistics":
         """The average after one more batch; an empty batch changes nothing."""
         if batch.n_pictures == 0:
             return self
@@ -64,7 +62,7 @@ class OnlineStatistics:
         return own | {f.name: getattr(self.average, f.name) for f in fields(TopicStatistics)}
 
     @classmethod
-    def unpacked(cls, packed: dict[str, Any]) -> OnlineStatistics:
+    def unpacked(cls, packed: dict[str, Any]) -> "OnlineStatistics":
         """The inverse of :meth:`packed`."""
         average = TopicStatistics(**{f.name: packed[f.name] for f in fields(TopicStatistics)})
         return cls(packed["n_batches"], average, packed["n_total"])

@@ -13,8 +13,6 @@ improves topics, eta and beta together, on small batches of pictures. Each time 
 codewords is left out and the others count twice, so that no label depends on a few codewords (dropout).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -73,7 +71,7 @@ class RootScale:
     deviation: Array
 
     @classmethod
-    def of(cls, proportions: Array) -> RootScale:
+    def of(cls, proportions: Array) -> "RootScale":
         """The scale of these pictures' proportions (n_pictures, n_topics)."""
         if not len(proportions):
             return cls(np.zeros(proportions.shape[1]), np.ones(proportions.shape[1]))

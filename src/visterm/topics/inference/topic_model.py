@@ -1,17 +1,12 @@
 """The bases of all topic models, and what models share whose topic proportions are drawn from a Dirichlet."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, replace
-from inspect import get_annotations
-from numbers import Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import FROM_1, NOT_NEGATIVE, POSITIVE, Estimator, Features, Scores
+from visterm.contracts import FROM_1, NOT_NEGATIVE, POSITIVE, SHARE, Estimator, Features, Scores, StrOptions, declared
 from visterm.topics.inference.em import (
     ALPHA_RATE,
     Array,
@@ -23,38 +18,24 @@ from visterm.topics.inference.em import (
     normalised,
 )
 
-#: What the parameters that topic models share accept.
-_SHARED: dict[str, list[Any]] = {
-    "n_topics": [FROM_1],
-    "alpha": [POSITIVE],
-    "learn_alpha": ["boolean"],
-    "smoothing": [POSITIVE],
-    "n_tokens": [NOT_NEGATIVE, None],
-    "start": [StrOptions({"spread", "random"})],
-    "n_restarts": [FROM_1],
-    "max_iter": [FROM_1],
-    "tol": [Real],
-    "max_sweeps": [FROM_1],
-    "held_out_share": [Interval(Real, 0, 1, closed="left")],
-    "class_weight": [StrOptions({"balanced"}), None],
-    "random_state": ["random_state"],
-}
-
 
 class TopicModel(Estimator):
     """The base of all topic models: pictures are bags, scaled to ``n_tokens`` codewords.
 
-    A model declares in ``_parameter_constraints`` only what its parameters accept beyond those that topic models share.
+    It says what parameters accept that several topic models have; each model declares those that it takes.
     """
 
-    n_tokens: float | None
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        shared = {name: _SHARED[name] for name in get_annotations(cls) if name in _SHARED}
-        inherited = [base._parameter_constraints for base in reversed(cls.__bases__) if issubclass(base, TopicModel)]
-        own = vars(cls).get("_parameter_constraints", {})
-        cls._parameter_constraints = {name: part[name] for part in (*inherited, shared, own) for name in part}
+    n_topics: Annotated[int, FROM_1]
+    alpha: Annotated[float, POSITIVE]
+    smoothing: Annotated[float, POSITIVE]
+    n_tokens: Annotated[float | None, NOT_NEGATIVE]
+    start: Annotated[str, StrOptions({"spread", "random"})]
+    n_restarts: Annotated[int, FROM_1]
+    max_iter: Annotated[int, FROM_1]
+    max_sweeps: Annotated[int, FROM_1]
+    held_out_share: Annotated[float, SHARE]
+    class_weight: Annotated[str | None, StrOptions({"balanced"})]
+    random_state: Annotated[Any, "random_state"]
 
     def _bags(self, X: Features, *, fitting: bool = False) -> sparse.csr_array:
         return check_bags(self, X, fitting=fitting, n_tokens=self.n_tokens)
@@ -75,13 +56,13 @@ class JointTopics:
     alpha: Array  # (n_topics,)
 
     @classmethod
-    def of(cls, codewords: Array, tags: Array, alpha: float, *, n_classes: int = 0) -> JointTopics:
+    def of(cls, codewords: Array, tags: Array, alpha: float, *, n_classes: int = 0) -> "JointTopics":
         """Topics of equal ``alpha``, which say nothing about classes."""
         n_topics = len(codewords)
         return cls(codewords, tags, np.zeros((n_classes, n_topics)), np.full(n_topics, float(alpha)))
 
 
-@dataclass(eq=False, repr=False)
+@declared
 class DirichletTopicModel(TopicModel):
     """The base of models in which the topic proportions of a picture are drawn from Dirichlet(alpha).
 

@@ -1,7 +1,5 @@
 """Compiled sums of descriptors: by their codeword, and by what components of a mixture are likely."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

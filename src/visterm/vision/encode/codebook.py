@@ -1,7 +1,5 @@
 """Codebooks: the codewords that represent local descriptors, learned by k-means."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -77,7 +75,7 @@ class Codebook:
     cell_centres_: Rows = field(init=False, repr=False)
     cell_starts_: NDArray[np.int64] = field(init=False, repr=False)
 
-    def fit(self, descriptors: Any) -> Codebook:
+    def fit(self, descriptors: Any) -> "Codebook":
         """Learn the codewords from ``descriptors`` (n_descriptors, n_dims)."""
         if min(self.n_words, self.n_iterations, self.n_probes) < 1:
             raise InputError("a codebook needs at least one codeword, one iteration and one probe")

@@ -4,8 +4,6 @@ A descriptor set is an (n_descriptors, n_dims) array, one row per patch. Everyth
 encodes them (codebooks, mixtures, Fisher vectors) takes such arrays through :func:`as_descriptors`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import reduce
 from typing import Any, TypeVar
@@ -114,7 +112,7 @@ class DescriptorPCA:
     def __init__(self, n_dims: int) -> None:
         self.n_dims = n_dims
 
-    def fit(self, descriptors: Any) -> DescriptorPCA:
+    def fit(self, descriptors: Any) -> "DescriptorPCA":
         """Learn the axes of ``descriptors``."""
         rows = _checked(descriptors, None)
         if not 1 <= self.n_dims <= rows.shape[1]:

@@ -1,7 +1,5 @@
 """Mixtures of Gaussians with diagonal covariances, learned from local descriptors by EM; Fisher vectors under them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
@@ -42,7 +40,7 @@ class MixtureStatistics:
     sums: NDArray[np.float64]
     centre: NDArray[np.float64]
 
-    def __add__(self, other: MixtureStatistics) -> MixtureStatistics:
+    def __add__(self, other: "MixtureStatistics") -> "MixtureStatistics":
         if self.sums.shape != other.sums.shape or not np.array_equal(self.centre, other.centre):
             raise InputError("statistics with different centres come from different mixtures and cannot be merged")
         return MixtureStatistics(
@@ -103,7 +101,7 @@ class DiagonalGMM:
     floor_: NDArray[np.float64] = field(init=False, repr=False)
     log_likelihoods_: NDArray[np.float64] = field(init=False, repr=False)
 
-    def fit(self, descriptors: Any) -> DiagonalGMM:
+    def fit(self, descriptors: Any) -> "DiagonalGMM":
         """Learn the mixture from ``descriptors`` (n_descriptors, n_dims)."""
         rows = sample_descriptors(descriptors, self.max_sample, np.random.default_rng(self.random_state))
         self.initialise(rows)

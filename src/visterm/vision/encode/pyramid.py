@@ -1,7 +1,5 @@
 """Spatial pyramids: encodings of the parts of a picture, side by side."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

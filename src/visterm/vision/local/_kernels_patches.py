@@ -1,7 +1,5 @@
 """Compiled parts of dense SIFT and of block descriptors: gradients, binary patterns, and the nearest colours."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

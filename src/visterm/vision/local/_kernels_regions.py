@@ -1,7 +1,5 @@
 """Compiled parts of segmentation (superpixels, and merging those that touch) and of the features of regions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

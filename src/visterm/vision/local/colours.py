@@ -1,7 +1,5 @@
 """Dense colours: histograms of hue, and statistics of colours, of patches on a regular grid."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

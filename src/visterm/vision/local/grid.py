@@ -6,8 +6,6 @@ cell, and a picture has room for a patch if it is larger than three cells in bot
 VLFeat's ``dsift``. All dense descriptors of a picture use it, so their rows belong to the same patches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -33,7 +31,7 @@ class Grid:
     n_columns: int
 
     @classmethod
-    def over(cls, shape: tuple[int, int], step: int, bin_size: int) -> Grid:
+    def over(cls, shape: tuple[int, int], step: int, bin_size: int) -> "Grid":
         """The grid that covers a picture of ``shape`` (height, width).
 
         >>> Grid.over((100, 200), step=4, bin_size=6)

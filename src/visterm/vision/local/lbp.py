@@ -1,7 +1,5 @@
 """Local binary patterns, and histograms of patterns and colours in blocks."""
 
-from __future__ import annotations
-
 from operator import index
 
 import numpy as np

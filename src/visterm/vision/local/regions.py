@@ -1,7 +1,5 @@
 """Regions: divides a picture into a few connected parts, and describes each by shape, colours and texture."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from operator import index

@@ -1,7 +1,5 @@
 """Dense SIFT: histograms of gradient directions in the 4 x 4 cells of patches on a regular grid."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -10,8 +10,6 @@ other instruction is refused. The size of the file, the number of instructions a
 before memory is taken. What is wrong raises :class:`~visterm.errors.InputError`.
 """
 
-from __future__ import annotations
-
 import pickletools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each batch norm is part of the convolution before it: with y = gamma (W x - mean
 weights become W gamma / sqrt(variance + eps), and the bias beta - mean gamma / sqrt(variance + eps).
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import threading

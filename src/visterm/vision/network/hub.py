@@ -3,8 +3,6 @@
 Naming a network downloads its weights; nothing else here uses the internet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

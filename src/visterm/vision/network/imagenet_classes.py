@@ -1,7 +1,5 @@
 """The 1,000 classes that EfficientNet-Lite2 was trained to tell apart: their names, and how probable each is."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

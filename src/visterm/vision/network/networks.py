@@ -5,8 +5,6 @@ TorchScript, exported programs) can contain code. To use such a file, build the 
 safetensors or with ``torch.load(..., weights_only=True)``, and pass the module.
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import threading

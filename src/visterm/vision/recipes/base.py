@@ -1,7 +1,5 @@
 """The interface of every recipe: a named, hashed chain from a picture to one or several features."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from abc import ABC, abstractmethod
@@ -42,7 +40,7 @@ class Recipe(ABC):
     #: Processor time for one picture of 100,000 pixels, measured; for estimates only.
     seconds_per_picture: float = 0.01
     #: The hash that was computed last.
-    _hashed: _Hashed | None = None
+    _hashed: "_Hashed | None" = None
 
     @property
     @abstractmethod
@@ -50,7 +48,7 @@ class Recipe(ABC):
         """The features computed together, by name."""
 
     @property
-    def stored_parts(self) -> tuple[Recipe, ...]:
+    def stored_parts(self) -> tuple["Recipe", ...]:
         """The recipes whose features are stored for this one: itself, or those that it joins."""
         return (self,)
 

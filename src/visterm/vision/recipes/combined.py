@@ -1,7 +1,5 @@
 """Recipes made of other recipes: several side by side, and one whose long features are compressed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

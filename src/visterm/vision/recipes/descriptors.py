@@ -1,7 +1,5 @@
 """The local descriptors that bags and Fisher vectors are made of, and the base of recipes that encode them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

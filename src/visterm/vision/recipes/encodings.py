@@ -1,7 +1,5 @@
 """Bags of codewords and Fisher vectors: encodings of the local descriptors of a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any

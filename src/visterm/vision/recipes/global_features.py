@@ -1,7 +1,5 @@
 """Features of the whole picture, and where its colours are."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from itertools import pairwise

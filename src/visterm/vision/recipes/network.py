@@ -1,7 +1,5 @@
 """Features of pretrained networks: one dense vector per picture."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

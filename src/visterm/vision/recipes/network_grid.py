@@ -1,7 +1,5 @@
 """The places of a network's last feature map as local descriptors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """The recipes that learn from the collection, set up as the papers use them."""
 
-from __future__ import annotations
-
 from visterm.vision.network.efficientnet_lite import EfficientNetLite0, EfficientNetLite2
 from visterm.vision.recipes.combined import CombinedRecipe, CompressedRecipe
 from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions

@@ -1,7 +1,5 @@
 """The pictures a recipe learns from: decoded in parallel on each pass, never all in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Compiled parts of features of the whole picture: correlograms, edges and GIST."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

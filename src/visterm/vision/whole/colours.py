@@ -1,7 +1,5 @@
 """Histograms, moments and correlograms: which colours a picture has, in which part, and how near to each other."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from operator import index

@@ -1,7 +1,5 @@
 """GIST, directions of edges and Haar wavelets: what a picture has of lines and where."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

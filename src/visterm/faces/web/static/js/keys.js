@@ -7,7 +7,7 @@ import { VIEWS } from "./views.js";
 const help = () => [
   ["/", "Search"], ["← ↑ ↓ →  h j k l", "Move"], ["space", "Select"], ["shift + arrows", "Select several"], ["enter", "Open"],
   ["esc", "Go back; clear the selection"], ["1 … 9", "Accept suggestion; choose in review"], ["shift + 1 … 9", "Reject suggestion"], ["n", "None of these suggestions"], ["t", "Add a tag"],
-  ["c", "Give a class"], ["y  n  s", "Yes, no, skip in review"], ["a", "In review: these tags are all"], ["z", "Undo; in review, your last answer"], ["shift + z", "Redo"],
+  ["c", "Give a class"], ["y  n  s", "Yes, no, skip in review"], ["a", "In review: these tags are all; of six, mark all"], ["↑  ↓", "In Teach: to the class, to the tags"], ["z", "Undo; in review, your last answer"], ["shift + z", "Redo"],
   [`g then ${VIEWS.map(({ key }) => key).join(", ")}`, `Go to ${VIEWS.map(({ word }) => word.toLowerCase()).join(", ")}`], ["d", "Light or dark"], ["?", "This help"],
 ];
 

@@ -11,8 +11,11 @@ const ASKED = 12;
 const PRELOADED = 6;
 const MOST_LEFT_OUT = 2000;
 
+/** The pictures of a question. */
+const idsOf = (one) => (one.pictures ?? [one]).map(({ id }) => id);
+
 /** One picture can be asked about twice, for two labels. */
-const keyOf = (one) => `${one.id} ${one.asked?.kind ?? ""} ${one.said ?? ""}`;
+const keyOf = (one) => `${idsOf(one)} ${one.tag ?? one.asked?.kind ?? ""} ${one.said ?? ""}`;
 
 export class Queue extends EventTarget {
   waiting = [];
@@ -48,20 +51,21 @@ export class Queue extends EventTarget {
   /** Asks for more questions if few are left. */
   async refill() {
     if (this.#asking || this.waiting.length >= LEAST_READY) return;
-    const without = [...this.waiting.map((one) => one.id), ...this.#sending, ...this.#skipped].slice(0, MOST_LEFT_OUT);
+    const without = [...this.waiting.flatMap(idsOf), ...this.#sending, ...this.#skipped].slice(0, MOST_LEFT_OUT);
     this.#asking = get("/review/questions", { queue: this.name, ...this.parameters, without: without.join(","), limit: ASKED });
     try {
       const found = await this.#asking;
       const gone = new Set([...this.#sending, ...this.#skipped]);
       const there = new Set(this.waiting.map(keyOf));
-      const fresh = found.questions.filter((one) => !there.has(keyOf(one)) && !gone.has(one.id));
+      const asked = found.six.length ? found.six : found.questions;
+      const fresh = asked.filter((one) => !there.has(keyOf(one)) && !idsOf(one).some((id) => gone.has(id)));
       const measuring = new Set(found.measuring);
       for (const one of fresh) one.queue = measuring.has(one.id) ? "measure" : this.name;
-      this.left = found.left - (found.questions.length - fresh.length) + this.waiting.length;
+      this.left = found.left - (asked.flatMap(idsOf).length - fresh.flatMap(idsOf).length) + this.waiting.flatMap(idsOf).length;
       this.waiting.push(...fresh);
       this.ages = found.ages;
       this.error = null;
-      store.need(this.waiting.map((one) => one.id)).then(() => this.#tell("named"));
+      store.need(this.waiting.flatMap(idsOf)).then(() => this.#tell("named"));
     } catch (error) {
       this.error = error.message;
     }
@@ -70,12 +74,12 @@ export class Queue extends EventTarget {
     this.#tell();
   }
 
-  /** The large picture of a question; the next ones are loaded and decoded before they are shown. */
-  picture(question) {
-    let image = this.#pictures.get(question.id);
+  /** A picture of a question, large if it is the only one; the next ones are loaded and decoded before they are shown. */
+  picture({ id, key }, size = "large") {
+    let image = this.#pictures.get(id);
     if (!image) {
-      image = h("img", { src: thumbnail(question.key, "large"), alt: "", draggable: "false" });
-      this.#pictures.set(question.id, image);
+      image = h("img", { src: thumbnail(key, size), alt: "", draggable: "false" });
+      this.#pictures.set(id, image);
       image.decode().catch(() => {});
     }
     return image;
@@ -83,8 +87,11 @@ export class Queue extends EventTarget {
 
   #preload() {
     const next = this.waiting.slice(0, PRELOADED);
-    for (const one of next) this.picture(one);
-    const wanted = new Set(next.map((one) => one.id));
+    for (const one of next) {
+      if (one.pictures) one.pictures.forEach((each) => this.picture(each, "small"));
+      else this.picture(one);
+    }
+    const wanted = new Set(next.flatMap(idsOf));
     for (const id of this.#pictures.keys()) if (!wanted.has(id)) this.#pictures.delete(id);
   }
 
@@ -97,7 +104,7 @@ export class Queue extends EventTarget {
     if (!question) return;
     const entry = { question, undo, answered: true, worth: counts ? 1 : 0, action: null, failed: false };
     this.#done.push(entry);
-    this.#sending.add(question.id);
+    for (const id of idsOf(question)) this.#sending.add(id);
     this.answered += entry.worth;
     this.#chain = this.#chain.then(request).then((done) => {
       entry.action = done?.action ?? null;
@@ -109,14 +116,14 @@ export class Queue extends EventTarget {
       this.answered -= entry.worth;
       this.#bringBack(question, 1);
       notice(`This answer was not noted, so the picture comes again: ${error.message}`, { bad: true });
-    }).finally(() => this.#sending.delete(question.id));
+    }).finally(() => idsOf(question).forEach((id) => this.#sending.delete(id)));
     this.#next();
   }
 
   skip() {
     const question = this.#take();
     if (!question) return;
-    this.#skipped.unshift(question.id);
+    this.#skipped.unshift(...idsOf(question));
     this.#done.push({ question, answered: false });
     this.#next();
   }
@@ -125,7 +132,8 @@ export class Queue extends EventTarget {
   undo() {
     const entry = this.#done.pop();
     if (!entry) return false;
-    this.#skipped = this.#skipped.filter((id) => id !== entry.question.id);
+    const back = new Set(idsOf(entry.question));
+    this.#skipped = this.#skipped.filter((id) => !back.has(id));
     if (entry.answered) {
       this.answered -= entry.worth;
       this.#chain = this.#chain.then(() => this.#takeBack(entry))
@@ -145,7 +153,7 @@ export class Queue extends EventTarget {
   /** An answer that was not taken back holds as before. */
   #stands(entry) {
     const at = this.waiting.indexOf(entry.question);
-    if (at >= 0) { this.waiting.splice(at, 1); this.left -= 1; }
+    if (at >= 0) { this.waiting.splice(at, 1); this.left -= idsOf(entry.question).length; }
     this.answered += entry.worth;
     this.#done.push(entry);
     this.#next();
@@ -158,14 +166,14 @@ export class Queue extends EventTarget {
 
   #take() {
     const question = this.waiting.shift() || null;
-    if (question) this.left = Math.max(0, this.left - 1);
+    if (question) this.left = Math.max(0, this.left - idsOf(question).length);
     return question;
   }
 
   #bringBack(question, at) {
     if (this.waiting.some((one) => keyOf(one) === keyOf(question))) return;
     this.waiting.splice(Math.min(at, this.waiting.length), 0, question);
-    this.left += 1;
+    this.left += idsOf(question).length;
     this.#next();
   }
 

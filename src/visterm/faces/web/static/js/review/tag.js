@@ -24,7 +24,8 @@ export class OneTag {
     this.none = h("button", { type: "button", onclick: () => this.rest("no") });
     this.on = h("button", { type: "button", onclick: () => this.next() }, "More ", h("kbd", {}, "enter"));
     this.help = h("p", { class: "soft wide" }, h("kbd", {}, "y"), " yes ", h("kbd", {}, "n"), " no ", h("kbd", {}, "s"), " skip ");
-    this.bar = h("div", { class: "actions tag-bar" }, this.all, this.none, this.on, h("span", { class: "grow" }), this.help);
+    this.six = h("button", { type: "button", onclick: () => host.open("six", tag) }, "Six at a time");
+    this.bar = h("div", { class: "actions tag-bar" }, this.all, this.none, this.on, this.six, h("span", { class: "grow" }), this.help);
     this.element = frame(host, `Which of these show “${tag}”?`, h("div", { class: "many" }, this.wall, this.bar), () => (this.left === undefined ? "" : `${counted(this.left, "picture")} left`));
     this.wall.addEventListener("click", (event) => this.#click(event));
   }

@@ -5,10 +5,12 @@ import { undoInReview } from "../history.js";
 import { startJob } from "../jobs.js";
 import { address, go, read } from "../state.js";
 import { store } from "../store.js";
+import { Check } from "./check.js";
 import { curveLine, curveWords } from "./curve.js";
 import { LookAlikes } from "./groups.js";
-import { OneByOne } from "./one.js";
+import { Six } from "./six.js";
 import { OneTag } from "./tag.js";
+import { Teach } from "./teach.js";
 import { NewWord } from "./word.js";
 import { SuggestedWords } from "./words.js";
 
@@ -33,7 +35,7 @@ export class ReviewView {
   async show() {
     const [name, ...rest] = read().part;
     const made = {
-      teach: () => new OneByOne("teach", this), errors: () => new OneByOne("errors", this),
+      teach: () => new Teach(this), measure: () => new Teach(this, "measure"), errors: () => new Check(this), six: () => new Six(rest.join("/"), this),
       tag: () => rest.length && new OneTag(rest.join("/"), this), groups: () => new LookAlikes(this),
       words: () => new SuggestedWords(this), word: () => rest.length && new NewWord(rest.join("/"), this),
     }[name]?.();
@@ -109,14 +111,16 @@ export class ReviewView {
   }
 
   #choices(state) {
-    const what = state.kind === "class" ? "class" : "tag";
+    const what = state.asked.length > 1 ? "class or no tags" : state.kind === "class" ? "class" : "tag";
     const groups = { part: "groups", count: state.alike, title: "Name look-alikes", text: "Groups of similar pictures, one name for each group." };
     const words = { part: "words", count: state.alike, title: "Suggested words", text: "Words that fit pictures without a label: accept, change or drop each." };
     if (state.cold) return [words, groups];
     return [
-      { part: "teach", count: state.teach, title: "Teach", text: state.teach ? `These pictures have no ${what}. Those that teach most come first.` : state.unlabelled ? "There is nothing to ask about now." : `Every picture has a ${what}.` },
+      { part: "teach", count: state.teach, title: "Teach", text: state.teach ? `These pictures have no ${what}. Those that teach most come first.` : state.unlabelled ? "There is nothing to ask about now." : state.asked.length > 1 ? "Every picture has a class and tags." : `Every picture has a ${what}.` },
       { part: "errors", count: state.errors, title: "Check", text: state.errors ? "Labels that look wrong. One answer corrects or confirms each." : "No label looks wrong." },
       ...(state.alike > 1 ? [groups, words] : []),
+      ...(state.measure ? [{ part: "measure", count: state.measure, title: "Measure", text: "Pictures drawn at random. With these answers, the figure holds for all pictures." }] : []),
+      ...(state.tags.length ? [{ part: "six", count: state.tags.reduce((sum, tag) => sum + tag.pictures, 0), title: "Six at a time", text: "Which of six pictures have a tag? One answer for all six." }] : []),
     ];
   }
 

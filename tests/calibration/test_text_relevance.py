@@ -1,0 +1,119 @@
+"""How probably a picture matches a text: what is learned, what is usual, and when nothing is found."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from visterm.calibration import Asked, TextQuery, TextRelevance
+from visterm.calibration.text_relevance import USUAL, USUALLY_FOUND, standardised
+
+N_PICTURES = 250
+
+
+def queries(kind, n, truth, *, n_pictures=N_PICTURES, seed=0):
+    """Queries of one kind whose pictures are relevant with log-odds ``truth(z, words)``."""
+    rng = np.random.default_rng(seed)
+    made = []
+    while len(made) < n:
+        near, words = rng.normal(-1.0, 0.3, n_pictures), rng.normal(-3.0, 2.0, n_pictures)
+        relevant = rng.random(n_pictures) < expit(truth(standardised(near), words))
+        if relevant.any():
+            seen = np.zeros(n_pictures)
+            from_words = words if kind in (Asked.KNOWN, Asked.MIXED, Asked.SENTENCE) else None
+            made.append(TextQuery(kind, near, seen, from_words, relevant, int(rng.choice(np.flatnonzero(relevant)))))
+    return made
+
+
+def test_without_queries_everything_is_as_usual():
+    relevance = TextRelevance().fit([])
+    assert np.array_equal(relevance.coefficients_, USUAL)
+    assert np.array_equal(relevance.nothing_below_, USUALLY_FOUND)
+    assert relevance.n_queries_.tolist() == [0] * len(Asked)
+    assert relevance.helps_known_ == 1
+
+
+def test_each_kind_learns_from_its_own_queries():
+    relevance = TextRelevance().fit(queries(Asked.UNKNOWN, 40, lambda z, _: -4 + 1.5 * z))
+    learned = relevance.coefficients_[Asked.UNKNOWN]
+    assert learned[1] + 0.3 * learned[2] == pytest.approx(1.5, abs=0.25)  # z and nearness say the same here
+    for kind in set(Asked) - {Asked.UNKNOWN}:
+        assert np.array_equal(relevance.coefficients_[kind], USUAL[kind])
+    assert relevance.n_queries_[Asked.UNKNOWN] == 40
+
+
+def test_probabilities_are_right_on_other_queries():
+    def truth(z, words):
+        return -0.5 + 0.6 * z + 0.8 * words
+
+    relevance = TextRelevance().fit(queries(Asked.KNOWN, 300, truth))
+    stated, right = [], []
+    for query in queries(Asked.KNOWN, 100, truth, seed=1):
+        stated.append(expit(relevance.log_odds(Asked.KNOWN, query.near, query.seen, query.words)))
+        right.append(query.relevant)
+    stated, right = np.concatenate(stated), np.concatenate(right)
+    for low, high in ((0.05, 0.2), (0.2, 0.5), (0.5, 1.0)):
+        band = (stated >= low) & (stated < high)
+        assert stated[band].mean() == pytest.approx(right[band].mean(), abs=0.05)
+
+
+def test_a_single_query_moves_little():
+    one = queries(Asked.SENTENCE, 1, lambda z, _: -6 + 3 * z)
+    relevance = TextRelevance().fit(one)
+    assert abs(relevance.coefficients_[Asked.SENTENCE] - USUAL[Asked.SENTENCE]).max() < 1.5
+    assert relevance.nothing_below_[Asked.SENTENCE] == USUALLY_FOUND[Asked.SENTENCE]
+
+
+def test_evidence_never_lowers_a_probability():
+    against = queries(Asked.KNOWN, 60, lambda z, words: -3 - 2 * z - words)
+    assert (TextRelevance().fit(against).coefficients_[Asked.KNOWN, 1:] >= 0).all()
+
+
+@pytest.mark.parametrize("n_pictures", [50, 1000])
+def test_the_number_of_held_out_pictures_does_not_make_sentences_more_probable(n_pictures):
+    """A sentence is said of one picture, however many others it is compared with."""
+    rng = np.random.default_rng(0)
+
+    def one(n):
+        near = rng.normal(0, 1, n)
+        relevant = np.zeros(n, np.bool_)
+        own = int(rng.integers(n))
+        relevant[own], near[own] = True, near[own] + 2
+        return TextQuery(Asked.FOREIGN, near, np.zeros(n), None, relevant, own)
+
+    stated = []
+    for n in (n_pictures, N_PICTURES):
+        relevance = TextRelevance().fit([one(n) for _ in range(200)])
+        query = one(N_PICTURES)
+        stated.append(relevance.log_odds(Asked.FOREIGN, query.near, query.seen).mean())
+    assert stated[0] == pytest.approx(stated[1], abs=0.7)  # without weights they differ by 1.6 and 1.4
+
+
+def test_the_look_helps_known_words_only_if_it_says_more():
+    helped = TextRelevance().fit(queries(Asked.KNOWN, 60, lambda z, words: -0.5 + z + words))
+    useless = TextRelevance().fit(queries(Asked.KNOWN, 60, lambda _, words: words))
+    assert (helped.helps_known_, useless.helps_known_) == (1, 0)
+
+
+def test_by_their_look_alone_pictures_are_found_only_if_they_are_likelier_than_not():
+    # without a floor, far less would do: most of these queries have a picture that stands out
+    truth = {Asked.UNKNOWN: 0.5, Asked.SENTENCE: 0.7, Asked.FOREIGN: 0.7}
+    for kind, floor in truth.items():
+        weak = TextRelevance().fit(queries(kind, 40, lambda z, _: -4.5 + z))
+        assert weak.nothing_below_[kind] >= floor
+    known = TextRelevance().fit(queries(Asked.KNOWN, 40, lambda z, _: -4.5 + z))
+    assert known.nothing_below_[Asked.KNOWN] < 0.5
+
+
+def test_the_parts_of_the_log_odds_add_up():
+    relevance = TextRelevance().fit([])
+    near, seen, words = np.array([-1.0, 0.0, 2.0]), np.array([0.0, 1.0, 0.0]), np.array([-20.0, 1.0, 20.0])
+    for kind in Asked:
+        whole = relevance.log_odds(kind, near, seen, words)
+        parts = relevance.by_look(kind, near, seen) + relevance.trust(kind) * np.clip(words, -9, 9)
+        assert whole == pytest.approx(parts)
+    assert relevance.trust(Asked.FOREIGN) == relevance.trust(Asked.UNKNOWN) == 0
+
+
+def test_equal_nearness_says_nothing():
+    assert standardised(np.full(3, 0.5)).tolist() == [0, 0, 0]
+    assert standardised(np.array([1.0, 3.0])).tolist() == [-1, 1]
