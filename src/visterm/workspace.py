@@ -80,6 +80,10 @@ class Workspace(Holdings):
         """Bring dropped, renamed or merged names back."""
         return labels.naming.restore(self, _names(names), kind=kind)
 
+    def suggested_words(self, *, limit: int = 24) -> review.SuggestedWords:
+        """Words for pictures without labels: groups of look-alikes, each with the word that fits it best."""
+        return self.new_words.suggested(limit=limit)
+
     def history(
         self, picture: str | Path | int | None = None, *, limit: int = 20, before: int | None = None
     ) -> labels.History:
@@ -306,6 +310,13 @@ class Workspace(Holdings):
         """Questions for a person, and heads that learn from the answers."""
         with self._guard:
             return review.Reviewer(self)
+
+    @cached_property
+    def new_words(self) -> review.NewWords:
+        """Words that the collection does not have yet: suggested ones, and questions about one."""
+        reviewer = self.reviewer
+        with self._guard:
+            return review.NewWords(self, reviewer)
 
     @cached_property
     def jobs(self) -> upkeep.Jobs:

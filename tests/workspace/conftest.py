@@ -73,6 +73,16 @@ def looked_at(tmp_path_factory, trained) -> Callable[[], Path]:
     return copy
 
 
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory, postcards) -> Path:
+    """The postcards without any label, in which all features of the page are computed; read only."""
+    folder = Path(shutil.copytree(postcards / "pictures", tmp_path_factory.mktemp("bare") / "photos"))
+    with Workspace.create(folder) as workspace:
+        workspace.add()
+        workspace.features(for_models=True)
+    return folder
+
+
 @pytest.fixture
 def photos(looked_at) -> Iterator[Workspace]:
     """A workspace that a test may change."""

@@ -21,6 +21,7 @@ from .temperature import fit_temperature as fit_temperature
 from .temperature import surprise as surprise
 from .text_relevance import TextQuery as TextQuery
 from .text_relevance import TextRelevance as TextRelevance
+from .text_relevance import standardised as standardised
 
 __all__ = [
     "DEPENDENCE",
@@ -42,6 +43,7 @@ __all__ = [
     "fit_temperature",
     "share_written",
     "sigmoid",
+    "standardised",
     "surprise",
     "tag_leads",
     "tag_scales",

@@ -85,6 +85,14 @@ class AnyText:
             odds[self.rows] = self.relevance.by_look(kind, *self._scores(text))
         return odds
 
+    def near(self, texts: Sequence[str]) -> Floats:
+        """(n_texts, n_looked): how near the pictures at ``rows`` are to texts."""
+        return self._estimator.score(self.codes, texts).near
+
+    def share_seen(self, kinds: Sequence[Sequence[int]]) -> Floats:
+        """(n_kinds, n_looked): how probably a network sees any class of each kind in the pictures at ``rows``."""
+        return self._estimator.share_seen(self.codes, kinds)
+
     def _scores(self, text: str) -> tuple[Floats, Floats]:
         if text not in self._kept:
             scores = self._estimator.score(self.codes, [text])

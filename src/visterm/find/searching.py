@@ -43,6 +43,7 @@ class Findings(PictureDocument):
     list came before these. ``guessed`` is true if no picture counts as found, and those listed look most like what is
     asked for. ``understood`` says of each word what it was understood as, and whether a model knows it;
     ``read_as`` says the same in words. Words with ``no_model`` find only what people described with them.
+    ``teachable`` words are judged by look alone: twenty answers in review make a tag of each.
     """
 
     query: str
@@ -67,6 +68,7 @@ class Findings(PictureDocument):
     guessed: bool = False
     read_as: str = ""
     no_model: list[str] = field(default_factory=list)
+    teachable: list[str] = field(default_factory=list)
 
     def captions(self) -> Iterator[tuple[str, str]]:
         """Who says that each picture matches, or how likely it does."""
@@ -148,6 +150,7 @@ def findings(query: str, model: Model | None, ready: Ready, hits: Hits, kept: np
             word.in_words(searched=model is not None) for word in hits.understood if word.how != "ignored"
         ),
         no_model=[word.word for word in hits.understood if word.lacks_model],
+        teachable=[word.word for word in hits.understood if word.how == "look"],
     )
 
 

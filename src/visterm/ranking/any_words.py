@@ -14,7 +14,7 @@ from visterm.language.text_encoder import DEFAULT, text_encoder
 from visterm.ranking.sentence_cca import SentenceCCA
 from visterm.ranking.spaces.pair_space import PairSpace
 from visterm.ranking.spaces.said_texts import Said, class_vectors
-from visterm.ranking.spaces.seen_classes import N_KEPT, likeliest_classes, seen_evidence
+from visterm.ranking.spaces.seen_classes import N_KEPT, likeliest_classes, seen_evidence, share_seen
 from visterm.vision.network.imagenet_classes import class_probabilities
 
 Array = NDArray[Any]
@@ -93,6 +93,13 @@ class AnyWords(Estimator):
         return TextScores(
             near, seen_evidence(codes[:, self.n_code_ :], vectors, self.class_vectors_.astype(np.float32))
         )
+
+    def share_seen(self, codes: Array, kinds: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """(n_kinds, n_pictures): how probably a network sees any class of each kind, from the codes of pictures."""
+        check_is_fitted(self)
+        if not len(self.class_vectors_):
+            return np.zeros((len(kinds), len(codes)), np.float32)
+        return share_seen(codes[:, self.n_code_ :], kinds)
 
     def name_vectors(self, names: Sequence[str]) -> NDArray[np.float32]:
         """(n_names, n_dims) vectors of any names; only new ones are encoded."""

@@ -141,7 +141,7 @@ class Reviewer:
     def groups(self, *, limit: int = 30) -> Groups:
         """Groups of look-alikes among the pictures without a label."""
         view = self._holdings.views.newest()
-        places, Z = self._features(view)
+        places, Z = self.looked_at(view)
         rows = np.flatnonzero(in_state(view, "unlabelled")[places])
         found = group(Z, rows)
         shown = []
@@ -216,12 +216,12 @@ class Reviewer:
             view = self._holdings.views.newest()
             if self._fit is not None and self._is_newest(self._fit, view):
                 return
-            places, Z = self._features(view)
+            places, Z = self.looked_at(view)
             fit = fit_heads(view, places, Z, self._fit)
             self._fit = fit
             self._measured(view, fit)
 
-    def _features(self, view: View) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    def looked_at(self, view: View) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """The rows of the view that have features, and those features in their leading directions."""
         with self._guard:
             frame = view.collection.frame

@@ -14,13 +14,16 @@ CHECK = Path(__file__).with_name("check.js").read_text(encoding="utf-8").split("
 VIEWS = {
     "#/pictures?sort=name": ".cell[data-known]",
     "#/pictures?q=sky+-sea": ".cell[data-known]",
-    "#/pictures?q=zeppelin": ".empty-state",
+    "#/pictures?q=filename:zeppelin": ".empty-state",
+    "#/pictures?q=zeppelin": ".list-offer a",
     "#/picture/3": ".viewer .file-name",
     "#/review": ".queues a",
     "#/review/teach": ".option",
     "#/review/tag/sky": ".candidates li.here",
     "#/review/six": ".six button",
     "#/review/groups": ".wall button",
+    "#/review/words": ".word-row .thumbs img",
+    "#/review/word/yacht": ".new-word-wall kbd",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -269,9 +270,10 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> No
         group = [found for found in others if found.missing == missing]
         title = "these look most like it" if findings.guessed else "less likely"
         _print_group(f"{title}{_without(missing)}", group, why=why, style=_FAINT)
-    unlearned = [word.word for word in findings.understood if word.how == "look"]
-    if findings.guessed and len(unlearned) == 1:
-        say(f"'visterm label PICTURE --tag {unlearned[0]}' for one that is right teaches the word", style=_FAINT)
+    if findings.guessed and len(findings.teachable) == 1:
+        (word,) = findings.teachable
+        by_one = f"'visterm label PICTURE --tag {shlex.quote(word)}' for one that is right"
+        say(f"to teach {word!r}: Review in 'visterm serve', judge 20 pictures; or {by_one}", style=_FAINT)
 
 
 def _print_group(title: str, group: Sequence[collection.PictureRow], *, why: bool, style: str | None = None) -> None:

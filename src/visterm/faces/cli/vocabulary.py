@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from visterm import catalogue, labels
+from visterm import catalogue, labels, review
 from visterm.documents.wording import counted, percent
 from visterm.faces.cli.output import JsonOption, WorkspaceOption, as_it_is, command, opened, say, show, table
 
@@ -34,6 +34,9 @@ def show_all(
     captions: Annotated[
         bool, typer.Option("--captions", help="Also list words of captions that are not tags; search finds them.")
     ] = False,
+    suggested: Annotated[
+        bool, typer.Option("--suggest", help="List words that fit pictures without labels, to accept or decline.")
+    ] = False,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -41,6 +44,9 @@ def show_all(
     if context.invoked_subcommand is not None:
         return
     with command(as_json=as_json), opened(workspace) as photos:
+        if suggested:
+            show(photos.suggested_words(), as_json, _print_suggested)
+            return
         show(photos.vocabulary(captions=captions), as_json, _print_vocabulary)
 
 
@@ -72,6 +78,50 @@ def _print_vocabulary(vocabulary: labels.Vocabulary) -> None:
             say(about_stray(found.not_learned))
     if vocabulary.captions is not None:
         table(("word of captions", "captions"), [(word.name, word.n_captions) for word in vocabulary.captions])
+
+
+def _print_suggested(found: review.SuggestedWords) -> None:
+    n = sum(len(each.pictures.ids) for each in found.words)
+    if not found.words:
+        say("no everyday word fits the pictures without labels well enough; visterm serve shows them in groups")
+        return
+    table(("word", "pictures", "fit"), [(each.word, len(each.pictures.ids), each.fit) for each in found.words])
+    say(f"{counted(len(found.words), 'word')} for {n} of {counted(found.unlabelled, 'picture')} without labels")
+    say("next: visterm vocabulary accept WORD [--as NAME], or decline WORD; visterm serve shows the pictures")
+
+
+@app.command()
+def accept(
+    word: Annotated[str, typer.Argument(help="A suggested word.")],
+    name: Annotated[str | None, typer.Option("--as", help="The tag to give (default: the word).")] = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give the pictures of a suggested word that tag."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.new_words.accept(word, name), as_json, _print_accepted)
+
+
+def _print_accepted(done: labels.Labelled) -> None:
+    say(f"{counted(done.labels, 'picture')} tagged; visterm undo takes it back")
+
+
+@app.command()
+def decline(
+    words: Annotated[list[str], typer.Argument(help="Words not to suggest.")],
+    take_back: Annotated[bool, typer.Option("--undo", help="Suggest them again.")] = False,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Suggest a word no more for pictures without labels."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        for word in words:
+            done = photos.new_words.decline(word, decline=not take_back)
+        show(done, as_json, _print_declined)
+
+
+def _print_declined(done: review.DeclinedWords) -> None:
+    say(f"not suggested: {', '.join(done.declined) or 'nothing'}")
 
 
 @app.command()

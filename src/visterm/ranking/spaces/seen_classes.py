@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,3 +40,10 @@ def seen_evidence(likeliest: Array, vectors: Array, names: Array) -> NDArray[np.
     probabilities, classes = likeliest[:, :N_KEPT], likeliest[:, N_KEPT:].astype(np.int16)
     each = [np.einsum("pk,pk->p", count[classes], probabilities) for count in counts]
     return np.log1p(np.reshape(each, (len(vectors), len(likeliest))).astype(np.float64) / _LEAST)
+
+
+def share_seen(likeliest: Array, kinds: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+    """(n_kinds, n_pictures): how probably a network sees any of the classes of each kind; 0 for a kind without any."""
+    probabilities, classes = likeliest[:, :N_KEPT], likeliest[:, N_KEPT:].astype(np.intp)
+    shares = [np.where(np.isin(classes, list(kind)), probabilities, 0.0).sum(axis=1) for kind in kinds]
+    return np.reshape(shares, (len(kinds), len(likeliest))).astype(np.float32)

@@ -4,6 +4,7 @@ import { counted, fill, h, percent, sentence } from "./dom.js";
 import { FacetPanel } from "./facets.js";
 import { Grid } from "./grid.js";
 import { startJob } from "./jobs.js";
+import { offers } from "./offers.js";
 import { SelectionPanel } from "./selection.js";
 import { go, listKey, narrowed, read } from "./state.js";
 import { store } from "./store.js";
@@ -20,13 +21,14 @@ export class PicturesView {
     this.legend = h("p", { class: "legend", "aria-hidden": "true" });
     this.several = h("button", { type: "button", class: "by-touch", "aria-pressed": "false", onclick: () => this.#several() }, "Select");
     this.notes = h("p", { class: "list-notes", role: "status" });
+    this.offer = h("div", { class: "list-offer" });
     this.sort = h("select", { "aria-label": "Order", onchange: () => go({ sort: this.sort.value }) });
     this.bar = h("div", { class: "list-bar" },
       h("button", { type: "button", class: "narrow", onclick: () => this.facets.toggle() }, "Filter"),
-      this.count, this.changed, this.legend, h("span", { class: "grow" }), this.several, this.sort, this.notes);
+      this.count, this.changed, this.legend, h("span", { class: "grow" }), this.several, this.sort, this.notes, this.offer);
     this.element = h("div", { class: "pictures-view" }, this.facets.element, this.bar, this.grid.element, this.selection.element);
     // The counts come after the first pictures: they are looked at later, and the server is asked for one thing at a time.
-    this.heard = { list: () => { this.#told(); this.facets.refresh(); }, more: () => this.#told(), changed: () => this.facets.refresh(), reload: () => this.load({ again: true }) };
+    this.heard = { collection: () => this.#offer(), list: () => { this.#told(); this.facets.refresh(); }, more: () => this.#told(), changed: () => this.facets.refresh(), reload: () => this.load({ again: true }) };
     for (const [name, f] of Object.entries(this.heard)) store.addEventListener(name, f);
     this.selection.refresh();
   }
@@ -77,9 +79,14 @@ export class PicturesView {
       believed ? [h("span", { class: "mark model" }, "%"), " the model’s guess"] : null);
   }
 
+  #offer() {
+    fill(this.offer, offers(read(), store.list));
+  }
+
   #told() {
     const { list } = store;
     const state = read();
+    this.#offer();
     const found = list.understood ? list.nLikely : list.total;
     this.count.textContent = counted(found, "picture");
     this.#count();

@@ -11,6 +11,8 @@ import { LookAlikes } from "./groups.js";
 import { Six } from "./six.js";
 import { OneTag } from "./tag.js";
 import { Teach } from "./teach.js";
+import { NewWord } from "./word.js";
+import { SuggestedWords } from "./words.js";
 
 const TAGS_SHOWN = 12;
 const LEARNING_MILLISECONDS = 1500;
@@ -35,6 +37,7 @@ export class ReviewView {
     const made = {
       teach: () => new Teach(this), measure: () => new Teach(this, "measure"), errors: () => new Check(this), six: () => new Six(rest.join("/"), this),
       tag: () => rest.length && new OneTag(rest.join("/"), this), groups: () => new LookAlikes(this),
+      words: () => new SuggestedWords(this), word: () => rest.length && new NewWord(rest.join("/"), this),
     }[name]?.();
     this.queue?.element.remove();
     this.queue = made || null;
@@ -90,14 +93,14 @@ export class ReviewView {
     this.choices = this.#choices(state);
     fill(this.start, h("h1", {}, "Review"), state.cold ? this.#cold(state) : this.#quality(state),
       h("ol", { class: "queues" }, this.choices.map((one, i) => this.#card(one, i + 1))),
-      state.tags.length ? this.#tags(state) : null);
+      state.tags.length ? this.#tags(state) : null, this.#newWord());
   }
 
   #cold(state) {
     const { labelled = 0, pictures = 0 } = store.collection || {};
     const labels = labelled ? `Only ${labelled.toLocaleString("en")} of your ${counted(pictures, "picture")} ${labelled === 1 ? "has" : "have"} a label.`
       : `None of your ${counted(state.alike, "picture")} has a label.`;
-    return h("p", { class: "lead" }, `${labels} Begin with groups of pictures that look alike: a name for each group is enough to start.`);
+    return h("p", { class: "lead" }, `${labels} Begin with words that Visterm suggests, or with groups of pictures that look alike: a name for each group is enough to start.`);
   }
 
   #quality(state) {
@@ -110,11 +113,12 @@ export class ReviewView {
   #choices(state) {
     const what = state.asked.length > 1 ? "class or no tags" : state.kind === "class" ? "class" : "tag";
     const groups = { part: "groups", count: state.alike, title: "Name look-alikes", text: "Groups of similar pictures, one name for each group." };
-    if (state.cold) return [groups];
+    const words = { part: "words", count: state.alike, title: "Suggested words", text: "Words that fit pictures without a label: accept, change or drop each." };
+    if (state.cold) return [words, groups];
     return [
       { part: "teach", count: state.teach, title: "Teach", text: state.teach ? `These pictures have no ${what}. Those that teach most come first.` : state.unlabelled ? "There is nothing to ask about now." : state.asked.length > 1 ? "Every picture has a class and tags." : `Every picture has a ${what}.` },
       { part: "errors", count: state.errors, title: "Check", text: state.errors ? "Labels that look wrong. One answer corrects or confirms each." : "No label looks wrong." },
-      ...(state.alike > 1 ? [groups] : []),
+      ...(state.alike > 1 ? [groups, words] : []),
       ...(state.measure ? [{ part: "measure", count: state.measure, title: "Measure", text: "Pictures drawn at random. With these answers, the figure holds for all pictures." }] : []),
       ...(state.tags.length ? [{ part: "six", count: state.tags.reduce((sum, tag) => sum + tag.pictures, 0), title: "Six at a time", text: "Which of six pictures have a tag? One answer for all six." }] : []),
     ];
@@ -134,6 +138,18 @@ export class ReviewView {
         h("span", { class: "name" }, tag.name), h("span", { class: "soft number" }, tag.pictures.toLocaleString("en"))))),
       state.tags.length > TAGS_SHOWN ? h("li", {}, h("button", { type: "button", class: "quiet", onclick: () => { this.moreTags = !this.moreTags; this.#draw(); } },
         this.moreTags ? "fewer" : `${state.tags.length - TAGS_SHOWN} more`)) : null));
+  }
+
+  /** A word that is typed, which no picture may have yet. */
+  #newWord() {
+    const input = h("input", { type: "text", maxlength: 200, autocomplete: "off", spellcheck: "false", placeholder: "yacht", "aria-label": "A new word" });
+    const teach = (event) => {
+      event.preventDefault();
+      if (input.value.trim()) this.open("word", input.value.trim());
+    };
+    return h("section", { class: "new-word" }, h("h2", {}, "A new word"),
+      h("p", { class: "soft" }, "Type any word, also one that no picture has. Judge twenty pictures, and it is a tag."),
+      h("form", { class: "naming", onsubmit: teach }, h("div", { class: "field" }, input), h("button", { type: "submit" }, "Teach it")));
   }
 
   // For the queues
