@@ -29,7 +29,6 @@ from visterm.find.rank.searcher import Searcher
 from visterm.index.index import Index
 from visterm.learn import any_words as learning
 from visterm.ranking import AnyWords, Said
-from visterm.ranking.spaces.said_texts import text_encoder
 
 WORDS = [f"thing{i}" for i in range(200)]
 
