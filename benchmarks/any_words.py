@@ -29,7 +29,6 @@ from visterm.find.rank.searcher import Searcher
 from visterm.index.index import Index
 from visterm.learn import any_words as learning
 from visterm.ranking import AnyWords, Said
-from visterm.ranking.spaces.said_texts import text_encoder
 
 WORDS = [f"thing{i}" for i in range(200)]
 
@@ -142,9 +141,7 @@ def learn(photos: visterm.Workspace, n: int) -> None:
     print(f"queries and what they teach: {time.process_time() - used:.1f} s; {relevance.n_queries_}", flush=True)
     AnyWords(view.encoder).fit(Y, Said(said.vectors, said.of, n), [])
     print(f"all: {time.process_time() - used:.1f} s of processor, {time.perf_counter() - started:.1f} s by the clock")
-    print(
-        f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB; {text_encoder(view.encoder).name}"
-    )
+    print(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
 
 
 class _NoModel:

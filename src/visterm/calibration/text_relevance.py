@@ -38,8 +38,8 @@ _BY_LOOK = {Asked.UNKNOWN: 0.5, Asked.MIXED: 0.5, Asked.SENTENCE: 0.7, Asked.FOR
 #: The coefficients stay near the usual ones as if by Gaussian priors of these precisions. Few words of captions are
 #: names of classes that a network knows, so that a collection tells little of how far to trust it there.
 _PRIOR = np.array([1.0, 10.0, 1.0, 100.0, 30.0])
-#: A query that was drawn from what is said of a picture surely has this picture: among few pictures that makes it seem
-#: frequent, among many rare. It counts as much as if one of so many pictures was asked for, as where USUAL is from.
+#: A query that was drawn from what is said of a picture surely has this picture, which makes it seem frequent where few
+#: others are held out. It counts less then: as if one of so many pictures was asked for, as where USUAL is from.
 _ONE_OF = 250
 #: Log-odds of words are clipped to these, either way. However sure the known words are, the others may not hold.
 _SUREST = {kind: 2.0 if kind == Asked.MIXED else 9.0 for kind in Asked}
@@ -69,7 +69,7 @@ class TextQuery:
     def weights(self) -> Floats:
         """(n_pictures,) how much each picture counts."""
         weights = np.ones(len(self.relevant))
-        weights[self.drawn_from] = len(weights) / _ONE_OF
+        weights[self.drawn_from] = min(1.0, len(weights) / _ONE_OF)
         return weights
 
 
