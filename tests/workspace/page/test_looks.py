@@ -22,7 +22,7 @@ VIEWS = {
     "#/review/tag/sky": ".candidates li.here",
     "#/review/six": ".six button",
     "#/review/groups": ".wall button",
-    "#/review/words": ".word-row .thumbs img",
+    "#/review/words": ".suggested-words .empty-state",
     "#/review/word/yacht": ".new-word-wall kbd",
 }
 
