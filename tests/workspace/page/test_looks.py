@@ -23,7 +23,7 @@ VIEWS = {
     "#/review/six": ".six button",
     "#/review/groups": ".wall button",
     "#/review/words": ".suggested-words .empty-state",
-    "#/review/word/yacht": ".new-word-wall kbd",
+    "#/review/word/yacht": ".new-word-wall button",
 }
 
 
