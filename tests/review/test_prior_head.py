@@ -51,6 +51,8 @@ def test_probabilities_follow_the_answers_that_were_left_out():
     assert more[10] > 0.5 > expit(log_odds[10])  # it was not sure enough
     less = probabilities(Corrected(log_odds, np.zeros(20)), np.zeros(20, np.bool_))
     assert less[-1] < 0.2 < expit(log_odds[-1])
+    sure = probabilities(Corrected(log_odds, np.r_[np.full(3, -2.0), np.full(3, 2.0)]), np.arange(6) >= 3)
+    assert np.allclose(sure, expit(log_odds), atol=0.15)  # six answers do not make sure
     against = probabilities(Corrected(log_odds, np.linspace(8, -8, 20)), np.linspace(-1, 1, 20) > 0)
     assert (np.diff(against) > 0).all()  # never likelier where less speaks for it
 

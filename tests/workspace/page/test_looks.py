@@ -22,8 +22,8 @@ VIEWS = {
     "#/review/tag/sky": ".candidates li.here",
     "#/review/six": ".six button",
     "#/review/groups": ".wall button",
-    "#/review/words": ".word-row .thumbs img",
-    "#/review/word/yacht": ".new-word-wall kbd",
+    "#/review/words": ".suggested-words .empty-state",
+    "#/review/word/yacht": ".new-word-wall button",
 }
 
 

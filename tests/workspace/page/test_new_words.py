@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from visterm.catalogue.acts import Act
 from visterm.workspace import Workspace
+
+CHECK = Path(__file__).with_name("check.js").read_text(encoding="utf-8").split("\n", 2)[2]
 
 
 @pytest.fixture
@@ -34,6 +37,7 @@ def test_a_start_with_suggested_words(opened, unlabelled):
     rows = shown.page.locator(".word-row")
     shown.sees(".word-row")
     assert rows.count() >= 3
+    assert shown.page.evaluate(CHECK) == []  # names, alternatives, contrast
     assert all(3 <= rows.nth(i).locator(".thumbs img").count() <= 6 for i in range(rows.count()))
     # The first is renamed, one of its pictures is taken out.
     words = [rows.nth(i).get_attribute("data-word") for i in range(rows.count())]

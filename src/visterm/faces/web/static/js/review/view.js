@@ -100,7 +100,7 @@ export class ReviewView {
     const { labelled = 0, pictures = 0 } = store.collection || {};
     const labels = labelled ? `Only ${labelled.toLocaleString("en")} of your ${counted(pictures, "picture")} ${labelled === 1 ? "has" : "have"} a label.`
       : `None of your ${counted(state.alike, "picture")} has a label.`;
-    return h("p", { class: "lead" }, `${labels} Begin with words that Visterm suggests, or with groups of pictures that look alike: a name for each group is enough to start.`);
+    return h("p", { class: "lead" }, `${labels} Begin with groups of pictures that look alike: a name for each group is enough to start. Or let Visterm suggest words.`);
   }
 
   #quality(state) {
@@ -114,7 +114,7 @@ export class ReviewView {
     const what = state.asked.length > 1 ? "class or no tags" : state.kind === "class" ? "class" : "tag";
     const groups = { part: "groups", count: state.alike, title: "Name look-alikes", text: "Groups of similar pictures, one name for each group." };
     const words = { part: "words", count: state.alike, title: "Suggested words", text: "Words that fit pictures without a label: accept, change or drop each." };
-    if (state.cold) return [words, groups];
+    if (state.cold) return [groups, words];
     return [
       { part: "teach", count: state.teach, title: "Teach", text: state.teach ? `These pictures have no ${what}. Those that teach most come first.` : state.unlabelled ? "There is nothing to ask about now." : state.asked.length > 1 ? "Every picture has a class and tags." : `Every picture has a ${what}.` },
       { part: "errors", count: state.errors, title: "Check", text: state.errors ? "Labels that look wrong. One answer corrects or confirms each." : "No label looks wrong." },
@@ -149,7 +149,7 @@ export class ReviewView {
     };
     return h("section", { class: "new-word" }, h("h2", {}, "A new word"),
       h("p", { class: "soft" }, "Type any word, also one that no picture has. Judge twenty pictures, and it is a tag."),
-      h("form", { class: "naming", onsubmit: teach }, h("div", { class: "field" }, input), h("button", { type: "submit" }, "Teach it")));
+      h("form", { onsubmit: teach }, input, h("button", { type: "submit" }, "Teach it")));
   }
 
   // For the queues

@@ -48,7 +48,7 @@ export class NewWord {
       this.found = await get("/review/word", { word: this.word, limit: ASKED, without: this.#skipped.slice(0, 2000).join(",") });
     } catch (error) {
       this.#say("");
-      this.host.say(this.wall, "This did not work", error.message, [["Try again", () => this.start()], ["Back to review", () => this.host.leave()]]);
+      this.host.say(this.wall.firstChild, "This did not work", error.message, [["Try again", () => this.start()], ["Back to review", () => this.host.leave()]]);
       return;
     }
     const { yes, no, enough, questions } = this.found;

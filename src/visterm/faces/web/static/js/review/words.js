@@ -35,16 +35,23 @@ export class SuggestedWords {
         pictures: pictures.ids.map((id, i) => ({ id, key: pictures.keys[i], colours: pictures.colours[i] })),
       }));
     } catch (error) {
-      this.host.say(this.list, "This did not work", error.message, [["Try again", () => this.start()], ["Back to review", () => this.host.leave()]]);
+      this.#tell("This did not work", error.message, [["Try again", () => this.start()], ["Back to review", () => this.host.leave()]]);
       return;
     }
     this.show();
   }
 
+  /** A message instead of the list. */
+  #tell(title, text, choices) {
+    const place = h("li");
+    fill(this.list, place);
+    this.host.say(place, title, text, choices);
+  }
+
   show() {
     this.element.update();
     if (!this.words.length) {
-      this.host.say(this.list, "No word to suggest", this.unlabelled ? "No everyday word fits these pictures well enough. Name groups of look-alikes instead." : "Every picture that Visterm has looked at has a label.",
+      this.#tell("No word to suggest", this.unlabelled ? "No everyday word fits these pictures well enough. Name groups of look-alikes instead." : "Every picture that Visterm has looked at has a label.",
         [...(this.unlabelled > 1 ? [["Name look-alikes", () => this.host.open("groups")]] : []), ["Back to review", () => this.host.leave()]]);
       return;
     }
