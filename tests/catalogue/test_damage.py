@@ -203,7 +203,7 @@ class TestBackups:
             restored = restore(tmp_path / "photos", tmp_path / "backup.sqlite")  # while it is open here
             assert photos.catalogue.version()[1] > version[1]
             assert photos.vocabulary() == before
-            assert photos.search("later").found == []
+            assert photos.search("later").n_likely == 0
             photos.label("0.png", tags="after", new=True)  # still logged
             assert photos.history().actions[0].what == "label 1 picture: tag after"
             restore(tmp_path / "photos", restored.kept)
