@@ -246,7 +246,13 @@ def test_the_model_answers_as_it_did(ask, golden, reference):
 
 
 def as_now(search: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a search finds now: a picture that is stored twice is found by the names of both files."""
+    """What a search finds now.
+
+    A picture that is stored twice is found by the names of both files. A word that nobody used is judged by its look,
+    so no picture matches all words.
+    """
+    if "xylophone" in search["arguments"]:
+        return {**search, "n_likely": 0}
     if "filename:000*" not in search["arguments"]:
         return search
     copy = "postcards/copies/two again.jpg"  # its other file is 0002.jpg
