@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -10,7 +12,7 @@ from scipy import sparse
 from visterm.catalogue.acts import Act
 from visterm.collection.measuring import measuring_sample
 from visterm.contracts import Task
-from visterm.learn import Dataset, Origin, Performance, validation_split
+from visterm.learn import Dataset, Origin, Performance, training, validation_split
 from visterm.learn.quality import right_answers
 from visterm.workspace import Workspace
 
@@ -134,3 +136,11 @@ def test_answers_since_training_are_judged_by_the_model_in_use(photos):
     trained = photos.quality().figures[0]
     assert (trained.model, trained.basis) == ("knn@2", "measuring sample")
     assert trained.pictures == round(0.25 * (40 + asked))
+
+
+def test_weak_labels_are_those_where_shortfall_costs_most():
+    """Pictures times shortfall counts, not the alphabet; a label that is mostly right is not weak."""
+    quality = {"ant": 0.0, "bee": 0.4, "cat": 0.3, "dog": 0.6, "elk": 0.0, "fox": 0.1}
+    counts = {"ant": 3, "bee": 50, "cat": 20, "dog": 900, "elk": 2, "fox": 30}
+    model = SimpleNamespace(training={"label_quality": quality, "label_counts": counts})
+    assert training._weak(model) == ["bee", "fox", "cat"]

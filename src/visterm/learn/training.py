@@ -116,7 +116,7 @@ class Outcome:
     ``suggestions`` is the number of tags that were suggested for these pictures. ``measures`` has all measures by name.
     ``tried`` is empty if an earlier choice was kept. For ``untried`` the time was too short. ``half_quality`` is the
     quality with half of the labelled pictures, in the comparison. ``weak`` lists the classes or tags that are
-    recognised worst.
+    recognised badly, first those where that costs most.
     """
 
     what: str
@@ -378,8 +378,8 @@ def _outcome(what: str, model: TrainedModel, choice: Choice | None) -> Outcome:
 
 
 def _weak(model: TrainedModel) -> list[str]:
-    """The classes or tags that are recognised worst, if badly: those with the most pictures first."""
+    """The classes or tags that are recognised badly: first those where that costs most, by pictures times shortfall."""
     counts = model.training.get("label_counts", {})
     quality: dict[str, float] = model.training.get("label_quality", {})
     bad = [name for name, value in quality.items() if value < _WEAK and counts.get(name, 0) >= _WEAK_PICTURES]
-    return sorted(bad, key=lambda name: (quality[name], name))[:3]
+    return sorted(bad, key=lambda name: (-counts[name] * (1.0 - quality[name]), name))[:3]
