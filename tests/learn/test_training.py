@@ -173,7 +173,7 @@ def test_denied_tags_are_learned_from_and_calibrated_by_others(n_test):
     split = taught.held_out.split
     assert sorted(set(split.test) - set(rows)) == plain.held_out.split.test.tolist(), "tagged ones are drawn as before"
     assert (len(set(split.test) & set(rows)), len(set(split.train) & set(rows[:12]))) == (3, 9)
-    scores, no = taught.held_out.denials
+    scores, no, *_ = taught.held_out.denials
     assert (scores.shape, no.sum(axis=0).tolist()) == ((3, N_TAGS), [0, 3, 0])
     part = fit_method(registry.get("ridge-tags"), data.select(split.train))
     np.testing.assert_allclose(scores, word_scores(part, data.X[np.intersect1d(split.test, rows)]), atol=1e-9)

@@ -283,9 +283,12 @@ def test_a_search_says_that_nothing_fits_well(kept, monkeypatch):
 
 
 def test_a_search_says_that_nothing_was_found(kept):
-    page = kept.gallery.page("zeppelin")
+    page = kept.gallery.page("filename:zeppelin")
     assert (page.total, page.n_likely, page.understood.unknown) == (0, 0, ["zeppelin"])
-    assert page.understood.read_as == "zeppelin (unknown)"
+    assert page.understood.read_as == "filename:zeppelin (unknown)"
+    assert page.understood.notes
+    page = kept.gallery.page("zeppelin")  # all that look most like it are listed, and none counts as found
+    assert (page.total, page.n_likely, page.understood.guessed) == (50, 0, True)
     assert page.understood.notes
 
 

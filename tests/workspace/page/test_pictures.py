@@ -63,7 +63,7 @@ def test_search_excludes_and_says_when_nothing_is_found(opened, collection):
     shown.until("() => /jpg/.test(document.querySelector('#cell-0').ariaLabel)")
     for cell in found:
         assert not re.search(r"\bsea\b", shown.page.locator(f"#{cell}").get_attribute("aria-label"))
-    shown.go("#/pictures?q=zeppelin")
+    shown.go("#/pictures?q=filename:zeppelin")
     shown.sees(".empty-state", "Nothing found")
     shown.sees(".empty-state", "zeppelin")
     shown.page.get_by_role("button", name="Show all pictures").click()
@@ -262,6 +262,10 @@ def test_a_label_changes_every_count_at_once(opened, collection):
     shown.sees(".list-bar h1", "9 pictures")
     shown.sees(".facet button[aria-pressed=true] .number", "9")
     assert shown.page.locator(".cell[data-known]").count() == 10  # nothing moves by itself
+    shown.keys("t")  # its tags are asked for, too
+    shown.sees("dialog input").fill("sea")
+    shown.keys("Enter")
+    shown.sees(".notice", "sea")
     shown.until("(n) => document.querySelector('.views .count').textContent === String(n)", waiting - 1)
     shown.page.get_by_role("button", name="Show changes").click()
     shown.until("() => document.querySelectorAll('.cell[data-known]').length === 9")

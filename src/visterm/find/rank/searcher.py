@@ -235,7 +235,7 @@ class Searcher:
         found.best = float(whole.probabilities.max(initial=0.0))
         if len(whole):
             return _in_turn([whole], n_best)
-        partial = self._partial(said, n_best) if said.looked or not said.by_look else None
+        partial = self._partial(said, n_best) if said.some_first else None
         if partial is not None or not said.by_look:
             return partial
         found.guessed = True  # no label says so; these look most like it

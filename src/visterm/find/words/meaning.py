@@ -169,6 +169,7 @@ class Interpreter:
         if said.missing and words:  # of the pictures with all other words, those that look like it come first
             said.others = self._joined(Every, [Part(replace(fused, complete=True), 1.0), *others])
         said.by_look, said.nothing_below = kind != Kind.KNOWN, look.nothing_below(kind)
+        said.some_first = bool(said.missing) or kind in (Kind.KNOWN, Kind.UNKNOWN)
         said.looked, said.missing = said.missing, []
 
     def _node(self, node: Node, said: Reading, *, needed: bool = False) -> Asked | None:
