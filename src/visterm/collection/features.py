@@ -88,15 +88,16 @@ def ready_recipe(opened: Opened, name: str) -> Recipe:
 def describe(opened: Opened, *recipes: Recipe, wait: bool = True) -> list[Description]:
     """Compute the features that are missing, each picture decoded once for all recipes.
 
-    A file that has changed since it was added is read again first, so that no picture gets the features of another.
+    A file that has changed since it was added is read again first, so that no picture gets the features of another;
+    without ``wait``, as readers want it, such pictures are left out, since to look changes nothing.
     """
-    if wait or opened.library.readers_compute:
+    if wait:
         keys = opened.collection().frame.keys
         missing = {key for recipe in recipes for key in opened.library.missing(recipe, keys)}
         _heal(opened, [file for key, file in opened.collection().frame.files.items() if key in missing])
     done = opened.library.describe(opened.collection().frame.files, *recipes, wait=wait)
     changed = [item.where for description in done for item in description.failed if item.reason == CHANGED]
-    if changed and _heal(opened, changed, certain=True):
+    if changed and wait and _heal(opened, changed, certain=True):
         return opened.library.describe(opened.collection().frame.files, *recipes, wait=wait)
     return done
 
@@ -113,11 +114,11 @@ def described(
     """The places of those of ``keys`` whose picture has features, and why others have none.
 
     Features of these pictures that are missing are computed first. If somebody else is computing, this call waits for
-    them; without ``wait``, as readers want it, the pictures not finished are left out. What the user should know about
-    them is a note on the display in use.
+    them; without ``wait``, as readers want it, the pictures not finished are left out, and those whose files have
+    changed. What the user should know about them is a note on the display in use.
     """
     files = opened.collection().frame.files
-    if wait or opened.library.readers_compute:
+    if wait:
         _heal(opened, [files.get(key) for key in opened.library.missing(recipe, keys)])
         files = opened.collection().frame.files
     # A picture that somebody has removed since its key was read has no file any more.

@@ -82,14 +82,17 @@ class _Drawn:
     row: int
 
 
-def learn_any_words(holdings: Holdings) -> Model:
-    """Learn from all that people said of pictures, measure it, and keep it; missing features are computed."""
+def learn_any_words(holdings: Holdings, *, wait: bool = True) -> Model:
+    """Learn from all that people said of pictures, measure it, and keep it; missing features are computed.
+
+    ``wait`` is as in :func:`visterm.collection.features.described`.
+    """
     started = time.perf_counter()
     collection = holdings.collection()
     view = text_view()
     recipe = ready_recipe(holdings, view.recipe)
     keys = collection.frame.keys
-    places, _ = described(holdings, recipe, keys, wait=True)
+    places, _ = described(holdings, recipe, keys, wait=wait)
     if not len(places):
         raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
     with progress.task("Learning to find pictures by any words"):
@@ -150,7 +153,7 @@ def ready_any_words(holdings: Holdings) -> Model | None:
         missing = holdings.library.seconds_to_describe(text_view().recipe, keys)
         if not keys or missing > PATIENCE or not holdings.library.readers_compute:
             return None
-        return learn_any_words(holdings)
+        return learn_any_words(holdings, wait=False)
     except VistermError as error:  # such as no network installed, or a disk that cannot be written to
         progress.note(f"only words that people wrote are searched: {error}")
         return None
