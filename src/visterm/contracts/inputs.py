@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from visterm.compute.halves import singles
+from visterm.compute.rows import slices
 from visterm.contracts.tasks import UNKNOWN_CLASS
 from visterm.contracts.types import Features, Matrix
 from visterm.errors import InputError
@@ -102,8 +103,7 @@ def _is_half(X: Any) -> bool:
 
 
 def _row_blocks(X: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    size = max(1, _BLOCK // X.shape[1])
-    return (X[start : start + size] for start in range(0, len(X), size))
+    return (X[rows] for rows in slices(len(X), max(1, _BLOCK // X.shape[1])))
 
 
 def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool, halves: bool = False) -> dict[str, Matrix]:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute.eigenvectors import inverse_roots
+from visterm.compute.rows import slices
 from visterm.compute.threads import blas_threads_for
 from visterm.contracts import Features, Matrix, check_feature_mapping, check_tags, in_single, n_pictures, rows_with_tags
 from visterm.contracts.estimator import Estimator
@@ -147,9 +148,7 @@ def project(
     codes = np.empty((n_rows, components.shape[1]), dtype)
     if isinstance(X, np.ndarray):
         mean, components = mean.astype(dtype), components.astype(dtype)
-        size = block_rows(X.shape[1])
-        for start in range(0, n_rows, size):
-            block = slice(start, start + size)
+        for block in slices(n_rows, block_rows(X.shape[1])):
             np.matmul(in_single(X[block if rows is None else rows[block]]) - mean, components, out=codes[block])
     elif n_rows:
         codes[:] = (X if rows is None else X[rows]) @ components - mean @ components
