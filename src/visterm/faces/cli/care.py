@@ -62,11 +62,9 @@ def backup(
 ) -> None:
     """Write all labels with their history to one file. It does not contain the pictures."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.backup(file), as_json, _print_backup)
-
-
-def _print_backup(done: labels.BackedUp) -> None:
-    say(f"{done.file}: {counted(done.n_pictures, 'picture')}, {done.n_bytes / 1e6:.1f} MB")
+        done = photos.backup(file)
+        said = f"{done.file}: {counted(done.n_pictures, 'picture')}, {done.n_bytes / 1e6:.1f} MB"
+        show(done, as_json, lambda _: say(said))
 
 
 def restore(

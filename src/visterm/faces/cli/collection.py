@@ -288,8 +288,5 @@ def attach(
 ) -> None:
     """Give a record that has lost its file a new file, which then has its labels."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.attach(record, file), as_json, _print_attached)
-
-
-def _print_attached(done: labels.Attached) -> None:
-    say(f"{', '.join(done.paths)} has {counted(done.labels, 'label')} now")
+        done = photos.attach(record, file)
+        show(done, as_json, lambda _: say(f"{', '.join(done.paths)} has {counted(done.labels, 'label')} now"))
