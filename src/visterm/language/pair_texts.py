@@ -139,7 +139,7 @@ class PairTexts:
             raise
         except BaseException as error:  # a panic of the package, which is written in Rust, is no Exception
             raise InputError(
-                f"{TOKENIZER} of the pair {self._pair.name!r} is no tokenizer: {first_line(error)}"
+                f"{TOKENIZER} of the pair {self._pair.name!r} is not a tokenizer: {first_line(error)}"
             ) from error
         return tokenizer
 

@@ -108,7 +108,7 @@ class NewWords:
         return decide(self._holdings, [Decision(number, "tag", tag, "accepted") for number in found.pictures.ids])
 
     def decline(self, word: str, *, decline: bool = True) -> DeclinedWords:
-        """Suggest a word no more; without ``decline``, take that back."""
+        """Stop suggesting a word; without ``decline``, suggest it again."""
         with self._guard:
             declined = self._declined()
             (declined.add if decline else declined.discard)(clean_name(word))

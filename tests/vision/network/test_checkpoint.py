@@ -133,7 +133,7 @@ class Attack:
 def test_nothing_that_a_file_asks_for_is_executed(read, tmp_path, place, protocol):
     made = tmp_path / "made"
     hostile = pickle.dumps(Attack(made), protocol)
-    with pytest.raises(InputError, match=r"weights\.pth is no readable file of torch weights"):
+    with pytest.raises(InputError, match=r"weights\.pth cannot be read as torch weights"):
         read(*PARTS[:place], hostile, *PARTS[place + 1 :])
     assert not made.exists()
     pickle.loads(hostile)

@@ -79,4 +79,4 @@ def restore(
 
 def _print_restored(done: labels.Restored) -> None:
     say(f"restored {counted(done.n_pictures, 'picture')} from {done.file}")
-    say(f"what was there before is kept in {done.kept}: visterm restore brings it back, and you may delete it")
+    say(f"the labels before that are in {done.kept}: visterm restore brings them back; you may delete the file")

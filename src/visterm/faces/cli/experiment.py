@@ -32,7 +32,7 @@ def run(
     results: Annotated[Path, typer.Option(help="Where to write the table.")] = Path("results"),
     as_json: JsonOption = False,
 ) -> None:
-    """Run experiments: published | ours ± sd | same protocol? | seconds."""
+    """Run experiments, and print the published figures beside ours."""
     with command(as_json=as_json):
         report = research.experiments.run_experiments(names, data=data, folder=folder, results=results)
         show(report, as_json, _print_report)

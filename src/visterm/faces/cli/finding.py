@@ -251,7 +251,7 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> No
         _print_group(f"people say{_without(missing)}", by_people, why=why)
         _print_group(f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=why)
     if findings.guessed:
-        say(f"no picture is known to match, and none is likely to{guess}", style="bold")
+        say(f"no picture is known to match, and none is likely to match{guess}", style="bold")
     elif not n_shown:
         say(f"nothing found{guess}{hint}", style="bold")
     elif findings.n_likely is None or findings.n_likely > n_shown:

@@ -97,7 +97,7 @@ def accept(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give the pictures of a suggested word that tag."""
+    """Tag the pictures of a suggested word with it."""
     with command(as_json=as_json), opened(workspace) as photos:
         done = photos.new_words.accept(word, name)
         show(done, as_json, lambda _: say(f"{counted(done.labels, 'picture')} tagged; visterm undo takes it back"))
@@ -110,7 +110,7 @@ def decline(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Suggest a word no more for pictures without labels."""
+    """Stop suggesting a word for pictures without labels."""
     with command(as_json=as_json), opened(workspace) as photos:
         for word in words:
             done = photos.new_words.decline(word, decline=not take_back)
@@ -129,7 +129,7 @@ def rename(
 @app.command()
 def merge(
     names: Annotated[list[str], typer.Argument(help="The names to merge.")],
-    into: Annotated[str, typer.Option(help="The name they become.")],
+    into: Annotated[str, typer.Option(help="The name that all of them get.")],
     kind: KindOption = _Kind.TAG,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,

@@ -31,7 +31,7 @@ def words(photos: Photos, limit: Annotated[int, Query(ge=1, le=200, examples=[24
 
 @router.post("/words/decline")
 def decline(photos: Photos, body: DeclineBody) -> DeclinedWords:
-    """Suggest a word no more."""
+    """Stop suggesting a word."""
     return photos.new_words.decline(body.word, decline=body.decline)
 
 
