@@ -86,7 +86,7 @@ class BaseDistances(Estimator):
         """
         self._validate_params()
         self.dimension_weights_ = {}
-        features = as_given(X, check_feature_mapping(self, X, fitting=True, halves=True))
+        features = as_given(X, check_feature_mapping(self, X, fitting=True))
         self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
         # Precomputed distances to pictures outside ``rows`` are ignored, now and later.
         self.rows_ = None if rows is None or len(rows) == n_pictures(features) else np.asarray(rows)
@@ -112,7 +112,7 @@ class BaseDistances(Estimator):
 
     def transform(self, X: Features) -> Tables:
         """The distances to the training pictures, name to float32 (n_pictures, n_train)."""
-        features = check_feature_mapping(self, X, fitting=False, halves=True)
+        features = check_feature_mapping(self, X, fitting=False)
         tables = self._empty(n_pictures(features))
 
         def keep(rows: slice, block: NDArray[Any]) -> None:
@@ -151,7 +151,7 @@ class BaseDistances(Estimator):
         ``rows`` are the rows of ``X`` to go through (None: all), and ``block`` is a slice of them. Several threads work
         on the blocks. Memory stays bounded for any number of pictures.
         """
-        return self._map(check_feature_mapping(self, X, fitting=False, halves=True), task, rows)
+        return self._map(check_feature_mapping(self, X, fitting=False), task, rows)
 
     def nearest(
         self, X: Features, n_neighbors: int, weights: NDArray[np.float64], *, leave_out_self: bool = False

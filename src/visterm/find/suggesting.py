@@ -22,6 +22,7 @@ from visterm.collection.features import described, features_of_files, stored_fea
 from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age, LikelyName
 from visterm.collection.judging import ClassJudge, TagJudge
+from visterm.collection.measuring import tags_of
 from visterm.collection.rows import PictureRow, row_of
 from visterm.collection.scores import class_index, stored_index, word_index
 from visterm.contracts import Features, Task, leaves_out
@@ -211,8 +212,7 @@ def _denied(holdings: Holdings | None, rows: Sequence[PictureRow], kind: Kind) -
         elif kind == "class":
             denied.append(truth.denied_classes.get(row, ()))
         else:
-            own = truth.rejected.indices[truth.rejected.indptr[row] : truth.rejected.indptr[row + 1]]
-            denied.append({truth.tag_names[column] for column in own})
+            denied.append(tags_of(truth, row, denied=True))
     return denied
 
 
@@ -282,7 +282,10 @@ def _named(holdings: Holdings | None, judge: TagJudge | ClassJudge, pictures: Se
     chosen = [files[place] for place in order]
     return _Subjects(
         np.stack([rows[place] for place in order]) if order else np.empty((0, 0)),
-        [_as_named(files[place], known[place]) for place in order],
+        [
+            PictureRow(str(file)) if picture is None else replace(row_of(picture), path=str(file))
+            for file, picture in ((files[place], known[place]) for place in order)
+        ],
         skipped + failed,
         lambda: features_of_files(judge.model.recipe, chosen)[0],
     )
@@ -324,11 +327,6 @@ def _picture_in(holdings: Holdings | None, file: Path) -> Picture | None:
         return picture
     except PictureError:  # whoever looks at it says what is wrong
         return None
-
-
-def _as_named(file: Path, picture: Picture | None) -> PictureRow:
-    """The row of a file, with the path by which a person named it."""
-    return PictureRow(str(file)) if picture is None else replace(row_of(picture), path=str(file))
 
 
 def _suggestions(

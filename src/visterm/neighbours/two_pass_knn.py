@@ -91,7 +91,7 @@ class TwoPassKnn(TaggedPictures):
 
     def _tally(self, X: Features) -> Floats:
         """The share of the votes of each tag, (n_pictures, n_tags)."""
-        features, weights = check_feature_mapping(self, X, fitting=False, halves=True), self._weights()
+        features, weights = check_feature_mapping(self, X, fitting=False), self._weights()
 
         def of_block(_: slice, block: NDArray[Any]) -> Floats:
             return self._votes(weighted_sum(block, weights)) @ self.train_tags_

@@ -1,9 +1,8 @@
 """Finding pictures by any text: canonical correlations between pictures and the sentences said of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from visterm.contracts import (
     check_feature_mapping,
     check_queries,
     check_tags,
+    declared,
     n_pictures,
 )
 from visterm.errors import InputError
@@ -56,6 +56,7 @@ _FEW_FOR_MEAN = 10
 _USUAL_LENGTH = 0.55
 
 
+@declared
 class SentenceCCA(AnnotatorMixin, Estimator):
     """Ranks pictures for any text: a sentence, a word that no picture has, in any language of the text encoder.
 
@@ -93,13 +94,12 @@ class SentenceCCA(AnnotatorMixin, Estimator):
 
     learns_from_names = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_dims": [FROM_1],
-        "picture_ridge": [POSITIVE],
-        "text_ridge": [POSITIVE],
-        "n_seen": [NOT_NEGATIVE],
-        "encoder": [str],
-    }
+    n_dims: Annotated[int, FROM_1] = 128
+    _: KW_ONLY
+    picture_ridge: Annotated[float, POSITIVE] = 3.0
+    text_ridge: Annotated[float, POSITIVE] = 1.0
+    n_seen: Annotated[float, NOT_NEGATIVE] = 1000.0
+    encoder: str = DEFAULT
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",
         "n_texts_": "int >=0",
@@ -111,21 +111,6 @@ class SentenceCCA(AnnotatorMixin, Estimator):
         "bank_pictures_": "n_bank n_code",
         "bank_texts_": "n_bank_texts n_code",
     }
-
-    def __init__(
-        self,
-        n_dims: int = 128,
-        *,
-        picture_ridge: float = 3.0,
-        text_ridge: float = 1.0,
-        n_seen: float = 1000.0,
-        encoder: str = DEFAULT,
-    ) -> None:
-        self.n_dims = n_dims
-        self.picture_ridge = picture_ridge
-        self.text_ridge = text_ridge
-        self.n_seen = n_seen
-        self.encoder = encoder
 
     def fit(
         self,
@@ -222,7 +207,7 @@ class SentenceCCA(AnnotatorMixin, Estimator):
         return np.column_stack([2 * directions, -np.ones_like(crowds), -crowds])
 
     def _checked(self, X: Features, *, fitting: bool) -> dict[str, Matrix]:
-        checked = check_feature_mapping(self, X, fitting=fitting, halves=True)
+        checked = check_feature_mapping(self, X, fitting=fitting)
         if self.n_features_in_ > _MAX_DIMS:
             raise InputError(
                 f"{type(self).__name__} of {self.n_features_in_} features would need too large a covariance matrix: "

@@ -68,7 +68,7 @@ class LinearEmbedding(Estimator):
 
     def transform(self, X: Features) -> NDArray[Any]:
         """The codes of pictures, (n_pictures, n_dims)."""
-        return self._projected(check_feature_mapping(self, X, fitting=False, halves=True), self.components_)
+        return self._projected(check_feature_mapping(self, X, fitting=False), self.components_)
 
     def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
         """Fit, then return the codes of the same pictures."""
@@ -117,7 +117,7 @@ class LinearEmbedding(Estimator):
         self, X: Features, tags: Any, *, fitting: bool
     ) -> tuple[Features, sparse.csr_array | None, NDArray[np.intp] | None]:
         """The checked pictures, their tags, and the rows to learn from (None: all)."""
-        checked = check_feature_mapping(self, X, fitting=fitting, halves=True)
+        checked = check_feature_mapping(self, X, fitting=fitting)
         if self.needs_covariance and self.n_features_in_ > MAX_COVARIANCE_DIMS:
             raise InputError(
                 f"{type(self).__name__} of {self.n_features_in_} features would need too large a covariance "
