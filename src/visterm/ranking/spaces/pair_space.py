@@ -1,7 +1,7 @@
 """The space of a pair of encoders that were made for each other: pictures already lie near their texts."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,6 @@ from visterm.contracts import Estimator, Features, declared
 from visterm.errors import InputError
 from visterm.language.text_encoder import text_encoder
 from visterm.ranking.spaces.said_texts import class_vectors
-
-Array = NDArray[Any]
 
 #: The mean of the pictures counts half where there are this many.
 _FEW_FOR_MEAN = 10
