@@ -167,7 +167,7 @@ def _file_lines(files: catalogue.scan.Files) -> list[str]:
         lines.append(f"{files.unreadable} of these cannot be read as pictures: 'visterm status' says why")
     if files.gone:
         lines.append(
-            f"{counted(files.gone, 'file')} gone since the last time; their labels are kept, should they return"
+            f"{counted(files.gone, 'file')} gone since the last time; their labels are kept in case they return"
         )
     if files.removed:
         them = "it" if files.removed == 1 else "them"
