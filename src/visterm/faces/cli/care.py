@@ -79,4 +79,4 @@ def restore(
 
 def _print_restored(done: labels.Restored) -> None:
     say(f"restored {counted(done.n_pictures, 'picture')} from {done.file}")
-    say(f"the labels before that are in {done.kept}: visterm restore brings them back; you may delete the file")
+    say(f"the labels from before are in {done.kept}: visterm restore brings them back, and you may delete it")
