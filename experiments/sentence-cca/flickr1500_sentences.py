@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from visterm.compute.rows import unit
 from visterm.language import text_encoder
 from visterm.ranking import SentenceCCA
-from visterm.ranking.spaces.shared_space import unit
 from visterm.subspace import KernelMap
 from visterm.vision.network.imagenet_classes import class_probabilities
 from visterm.vision.recipes import recipe

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from visterm.catalogue.acts import Act
-from visterm.collection.drawing import measuring_order
 from visterm.collection.measuring import answered_start, measuring_sample, stands_for_all
+from visterm.collection.moment import measuring_order
 from visterm.workspace import Workspace
 
 

@@ -132,7 +132,7 @@ def own_tags(folder: Path, reference: str, pictures: Sequence[Path], n_best: int
     """The best tags of pictures by the method's own scores, which is what the first version answered."""
     with Workspace(folder) as photos:
         model = photos.shelf.model(Task.ANNOTATE, reference)
-        subjects = _subjects(photos, TagJudge(model, None), pictures, "tag", wait=True)
+        subjects = _subjects(photos, TagJudge(model, None), pictures, wait=True)
         scores = model.estimator.score_tags(subjects.features())
         best = predict_tags(scores, n_best, frequencies=model.info.tag_counts)
         return {

@@ -101,11 +101,14 @@ def changed(tiny):
             | {"preprocessor_config.json": json.dumps(PREPARATION | {"size": 96, "crop_size": 96}).encode()},
             rf"takes pictures of \[3, {SIZE}, {SIZE}\], but preprocessor_config.json prepares \[3, 96, 96\]",
         ),
-        "a tokenizer of another kind": ({"tokenizer.json": b'{"version": "1.0"}'}, "is no tokenizer"),
-        "no JSON": ({"tokenizer.json": b"\x00\xff"}, "is no tokenizer"),
-        "settings that are no JSON": ({"preprocessor_config.json": b"{"}, "preprocessor_config.json .* is no JSON"),
-        "settings that are a list": ({"config.json": b"[]"}, "config.json .* is no JSON object"),
-        "settings nested without end": ({"preprocessor_config.json": b"[" * 10**5}, "is no JSON"),
+        "a tokenizer of another kind": ({"tokenizer.json": b'{"version": "1.0"}'}, "is not a tokenizer"),
+        "no JSON": ({"tokenizer.json": b"\x00\xff"}, "is not a tokenizer"),
+        "settings that are no JSON": (
+            {"preprocessor_config.json": b"{"},
+            "preprocessor_config.json .* is not valid JSON",
+        ),
+        "settings that are a list": ({"config.json": b"[]"}, "config.json .* is not a JSON object"),
+        "settings nested without end": ({"preprocessor_config.json": b"[" * 10**5}, "is not valid JSON"),
         "settings of another kind": ({"preprocessor_config.json": b'{"size": "large"}'}, "only squares"),
         "words that the model does not know": (
             {TEXT: tiny.text_model(), "tokenizer.json": json.dumps(with_large_numbers(tiny.tokenizer())).encode()},
@@ -164,7 +167,7 @@ def test_names_inside_a_zip_are_no_paths(tiny, tmp_path, refuses):
     encoders.remove("up")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "up.zip"]
     refuses(write_zip(tmp_path / "two.zip", files | {"other/tokenizer.json": b"{}"}), "2 files called tokenizer.json")
-    refuses(write_zip(tmp_path / "root.zip", {f"/etc/{name}": b"" for name in files}), "is no JSON")
+    refuses(write_zip(tmp_path / "root.zip", {f"/etc/{name}": b"" for name in files}), "is not valid JSON")
 
 
 def test_zips_that_cannot_be_read_are_refused(tiny, tmp_path, refuses):

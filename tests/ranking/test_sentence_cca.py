@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 
 from visterm import registry
+from visterm.compute.rows import unit
 from visterm.errors import InputError
 from visterm.language import text_encoder
 from visterm.learn import Dataset
@@ -18,7 +19,7 @@ from visterm.learn.engine.fitting import fit_method
 from visterm.models import Model, ModelInfo, load_model, save_model
 from visterm.ranking import SentenceCCA, SharedSpace
 from visterm.ranking.spaces import said_texts
-from visterm.ranking.spaces.shared_space import crowding, unit
+from visterm.ranking.spaces.shared_space import crowding
 from visterm.research.research_data import data_folder
 from visterm.vision.recipes import recipe
 

@@ -262,7 +262,7 @@ def test_a_label_by_an_old_name_says_what_was_noted(photos, folder, visterm, vis
     photos.label(folder / "1.png", tags="auto", new=True)
     photos.merge("auto", into="car")
     said = visterm("label", folder / "3.png", "--tag", " auto", "--tag", "boat", "-w", folder).stdout
-    assert said == "2 labels noted\nauto is called car now; noted car\n"
+    assert said == "2 labels noted\nauto is called car now, so car was noted\n"
     assert visterm_json("label", folder / "3.png", "--tag", "car", "-w", folder)["called"] == {}
 
 

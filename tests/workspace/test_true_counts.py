@@ -87,12 +87,12 @@ def test_clearing_where_there_is_nothing_of_a_person(folder, visterm, visterm_js
     visterm("label", "2.png", "--tag", "favourite", cwd=folder)
     said = visterm("label", "0.png", "1.png", "--clear", "tags", cwd=folder).stdout
     assert said.splitlines() == [
-        "you had said nothing that could be cleared (tags)",
+        "nothing that you said was there to clear (tags)",
         "an import says this, so it stays: tag sea of 2 pictures, tag sky (--no-tag NAME denies a tag)",
     ]
     said = visterm("label", "0.png", "--clear", "tag:favourite", "--clear", "class", cwd=folder).stdout
     assert said.splitlines() == [
-        "you had said nothing that could be cleared (tag:favourite, class)",
+        "nothing that you said was there to clear (tag:favourite, class)",
         "an import says this, so it stays: class coast (--no-tag NAME denies a tag)",
     ]
     done = visterm_json("label", "2.png", "--clear", "tags", "--clear", "class", cwd=folder)

@@ -167,6 +167,6 @@ def _lost(file: Path) -> InputError:
     beside = [path.name for path in backups.copies(file)]
     copies = f"; beside it there are copies: {', '.join(beside)}" if beside else ""
     return InputError(
-        f"{file} is {what}, and with it what people said of the pictures. Put the file back, or take a backup with "
+        f"{file} is {what}. It holds all that people said of the pictures. Put the file back, or take a backup with "
         f"'visterm restore FILE'{copies}. To begin anew, move {file.parent} away, then use 'visterm init'"
     )

@@ -178,7 +178,7 @@ def _take_back(connection: Connection, steps: dict[str, _Step], step: _Step, hol
         withdrawn = [each.labels.get(place) for each in gone if each is not step]
         left = [each.replaced.get(place) for each in way]
         left = [each for each in left if each not in withdrawn] + [each.labels.get(place) for each in others]
-        best = max(filter(None, left), key=_strength, default=None)
+        best = max(filter(None, left), key=lambda value: (_STRENGTH.index(value[0]), value[1] or 0.0), default=None)
         picture, source = place
         at = "picture_id = ? AND term_id = ? AND source_id = ? AND (state, time, sequence) = (?, ?, ?)"
         here = (picture, holder, source, value[0], *value[2:4])
@@ -197,10 +197,6 @@ def _showed_later(connection: Connection, step: _Step, place: Place, value: Valu
                AND what LIKE 'restore %' AND picture_id = ? AND before IS NOT NULL AND json_extract(after, '$[2]') = ?
                AND json_extract(after, '$[5]') = ? AND json_extract(after, '$[6]') = ?"""
     return bool(connection.value(shown, step.end, *place, *value[2:4]))
-
-
-def _strength(value: Value) -> tuple[int, float]:
-    return _STRENGTH.index(value[0]), value[1] or 0.0
 
 
 def _may_return(connection: Connection, picture: int, source: int) -> bool:

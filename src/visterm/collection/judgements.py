@@ -18,6 +18,7 @@ from visterm.catalogue.truth import Truth
 from visterm.collection.judging import ClassJudge, TagJudge
 from visterm.collection.moment import Frame
 from visterm.collection.scores import Reading, class_index, edition, is_same, word_index
+from visterm.compute.rows import slices
 from visterm.contracts import Task
 from visterm.errors import VistermError
 from visterm.models import Model, ModelInfo
@@ -173,23 +174,21 @@ def _tags(opened: Opened, frame: Frame, model: Model) -> TagJudgements:
     thresholds = judge.thresholds(PRECISION)
     doubt = np.zeros(len(slots), np.float32)
     blocks = []
-    for start in range(0, len(slots), _BLOCK):
-        some = slots[start : start + _BLOCK]
+    for rows in slices(len(slots), _BLOCK):
+        some = slots[rows]
         inside = np.flatnonzero(some >= 0)
         p = np.zeros((len(some), len(judge.names)), np.float32)
         if len(inside):
             p[inside] = judge.probabilities(snapshot.vectors(some[inside]))
-        doubt[start : start + len(some)] = (4 * p * (1 - p)).max(axis=1, initial=0.0)
+        doubt[rows] = (4 * p * (1 - p)).max(axis=1, initial=0.0)
         blocks.append(sparse.csr_array(np.where(p >= thresholds, p, 0.0).astype(np.float32)))
-    matrix = (
-        sparse.vstack(blocks, format="csr") if blocks else sparse.csr_array((0, len(judge.names)), dtype=np.float32)
-    )
+    blocks = blocks or [sparse.csr_array((0, len(judge.names)), dtype=np.float32)]
     return TagJudgements(
         Age.of(model.info, "tag"),
         judge.names,
         slots >= 0,
         _reader(judge, snapshot, slots),
-        sparse.csr_array(matrix),
+        sparse.csr_array(sparse.vstack(blocks, format="csr")),
         doubt,
         thresholds.astype(np.float32),
     )
@@ -215,12 +214,11 @@ def _classes(opened: Opened, frame: Frame, model: Model) -> ClassJudgements:
     n_names = len(judge.names)
     best = np.full(len(slots), -1, np.int32)
     probability, doubt = np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
-    for start in range(0, len(slots), _BLOCK):
-        places = start + np.flatnonzero(slots[start : start + _BLOCK] >= 0)
+    for rows in slices(len(slots), _BLOCK):
+        places = rows.start + np.flatnonzero(slots[rows] >= 0)
         if len(places) and n_names:
             p = judge.probabilities(snapshot.vectors(slots[places]))
             best[places], probability[places] = p.argmax(axis=1), p.max(axis=1)
             doubt[places] = 1 - p.max(axis=1)
-    read = _reader(judge, snapshot, slots)
-    age = Age.of(model.info, "class")
+    read, age = _reader(judge, snapshot, slots), Age.of(model.info, "class")
     return ClassJudgements(age, judge.names, slots >= 0, read, best, probability, doubt)

@@ -7,13 +7,14 @@ lists, facets, review and search read it, so that each question has one answer.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.catalogue.labels import Kind
 from visterm.collection.naming import CurrentNames
-from visterm.collection.scores import class_probabilities, tag_log_probabilities
+from visterm.collection.scores import class_probabilities, relevance_of, tag_log_probabilities
 from visterm.models import Model, checked_scores, using
 
 if TYPE_CHECKING:
@@ -24,17 +25,26 @@ if TYPE_CHECKING:
 Floats = NDArray[np.floating[Any]]
 
 
-class TagJudge:
-    """Reads what ``model`` says of tags. Without a ``frame``, outside of a collection, its names are its own."""
+class _Judge:
+    """Reads what ``model`` says. Without a ``frame``, outside of a collection, its names are its own."""
+
+    kind: ClassVar[Kind]
 
     def __init__(self, model: Model, frame: Frame | None) -> None:
         self.model = model
-        self._current = CurrentNames.of(frame, "tag", model.info.tags)
+        names = model.info.classes if self.kind == "class" else model.info.tags
+        self._current = CurrentNames.of(frame, self.kind, names)
 
     @property
     def names(self) -> list[str]:
-        """The tags as they are called now, each once; dropped ones are left out."""
+        """The classes or tags as they are called now, each once; dropped ones are left out."""
         return self._current.names
+
+
+class TagJudge(_Judge):
+    """Reads what a model says of tags."""
+
+    kind = "tag"
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
@@ -69,24 +79,13 @@ class TagJudge:
 
     @cached_property
     def _likely(self) -> Relevance:
-        from visterm.calibration import Relevance
-
-        known: Relevance | None = self.model.relevance
-        info = self.model.info
-        return known or Relevance.unmeasured(np.zeros((1, len(info.tags))), info.tag_counts, info.n_tagged)
+        return relevance_of(self.model, np.zeros((1, len(self.model.info.tags))))
 
 
-class ClassJudge:
-    """Reads what ``model`` says of classes. Without a ``frame``, outside of a collection, its names are its own."""
+class ClassJudge(_Judge):
+    """Reads what a model says of classes."""
 
-    def __init__(self, model: Model, frame: Frame | None) -> None:
-        self.model = model
-        self._current = CurrentNames.of(frame, "class", model.info.classes)
-
-    @property
-    def names(self) -> list[str]:
-        """The classes as they are called now, each once; dropped ones are left out."""
-        return self._current.names
+    kind = "class"
 
     def probabilities(self, log_p: Floats) -> Floats:
         """(n_pictures, n_names) probabilities from those of the model's own names; merged classes add up."""

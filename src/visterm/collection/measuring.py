@@ -114,9 +114,10 @@ def answers(truth: Truth, kind: Kind) -> tuple[NDArray[np.bool_], NDArray[np.int
     return truth.extent != Extent.PART, truth.tag_acts
 
 
-def tags_of(truth: Truth, row: int) -> frozenset[str]:
-    """The tags that people and imports gave to the picture of a row."""
-    own = truth.tags.indices[truth.tags.indptr[row] : truth.tags.indptr[row + 1]]
+def tags_of(truth: Truth, row: int, *, denied: bool = False) -> frozenset[str]:
+    """The tags that people and imports gave to the picture of a row, or those that people ``denied``."""
+    tags = truth.rejected if denied else truth.tags
+    own = tags.indices[tags.indptr[row] : tags.indptr[row + 1]]
     return frozenset(truth.tag_names[column] for column in own.tolist())
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +16,10 @@ from numpy.typing import NDArray
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.labels import Kind
 from visterm.catalogue.truth import Truth
-from visterm.collection.drawing import measuring_order
 from visterm.collection.evidence import Evidence
+
+#: Part of what is hashed to draw pictures, so that their order is not that of the content hashes themselves.
+_SALT = b"visterm measuring sample"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,3 +165,13 @@ def _labels(truth: Truth, frame: Frame) -> dict[str, Any]:
 def _of_rows(by_row: dict[int, frozenset[str]], rows: list[int]) -> dict[int, frozenset[str]]:
     """The same by the place of each row among ``rows``."""
     return {place: by_row[row] for place, row in enumerate(rows) if row in by_row} if by_row else {}
+
+
+def measuring_order(keys: Sequence[str]) -> NDArray[np.intp]:
+    """The places of ``keys`` by the hash of these content hashes: random, and decided by nothing but the content.
+
+    Pictures that are added come between the others, wherever their hash says. Names and places do not matter, and
+    every copy of a collection has the same order.
+    """
+    digests = [hashlib.sha256(_SALT + key.encode()).digest() for key in keys]
+    return np.array(sorted(range(len(keys)), key=digests.__getitem__), np.intp)

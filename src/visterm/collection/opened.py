@@ -64,7 +64,8 @@ class Opened:
         _require_access(state)
         if not (state / CATALOGUE).exists():
             with WriteLock(state).held():
-                if _is_new(state):
+                # Nobody has used it yet; a making that was killed may have left something.
+                if all(path.name == "lock" or path.match(TEMPORARY_PATTERN) for path in state.iterdir()):
                     Catalogue.create(state / CATALOGUE, root=folder).close()
         workspace = cls(folder)
         if language is not None:
@@ -190,8 +191,3 @@ def _keep_private(state: Path) -> None:
 def _require_access(state: Path) -> None:
     if not os.access(state, os.R_OK | os.X_OK):
         raise VistermError(f"you may not open {state}: it belongs to another user of this computer")
-
-
-def _is_new(state: Path) -> bool:
-    """Whether nobody has used a workspace yet; a making that was killed may have left something."""
-    return all(path.name == "lock" or path.match(TEMPORARY_PATTERN) for path in state.iterdir())

@@ -1,17 +1,16 @@
-"""Where dense algebra runs: in NumPy, or in torch if it is installed and chosen."""
+"""Where networks run: on NumPy's side, by onnxruntime, or in torch if it is installed and chosen."""
 
 import os
 import re
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
 
 from visterm.errors import InputError, MissingExtraError
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """An array library and where its arrays are: ``numpy``, ``cpu`` (torch) or ``cuda[:N]`` (torch)."""
+    """An array library and a place: ``numpy``, ``cpu`` (torch) or ``cuda[:N]`` (torch)."""
 
     name: str
 
@@ -19,20 +18,6 @@ class Device:
     def uses_torch(self) -> bool:
         """Whether arrays are torch tensors."""
         return self.name != "numpy"
-
-    def asarray(self, array: Any, dtype: str = "float32") -> Any:
-        """``array`` on this device, copied only if needed."""
-        if not self.uses_torch:
-            import numpy as np
-
-            return np.asarray(array, dtype=dtype)
-        import torch
-
-        return torch.as_tensor(array, dtype=getattr(torch, dtype), device=self.name)
-
-    def to_numpy(self, array: Any) -> Any:
-        """``array``, which is on this device, as a NumPy array."""
-        return array.detach().cpu().numpy() if self.uses_torch else array
 
 
 def choose_device(name: str | None = None) -> Device:

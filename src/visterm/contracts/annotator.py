@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from visterm.compute.rows import slices
 from visterm.contracts.inputs import check_tags
 from visterm.contracts.types import Features, Scores
 from visterm.errors import InputError
@@ -59,9 +60,7 @@ class AnnotatorMixin:
         n_given = min(n_tags, max(1, round(self.mean_n_tags_)))
         by_rarity = np.arange(n_tags) if self.tag_counts_ is None else np.argsort(self.tag_counts_, kind="stable")
         best = np.empty((n_pictures, n_given), np.intp)
-        size = max(1, _BLOCK // max(1, n_tags))
-        for start in range(0, n_pictures, size):
-            rows = slice(start, start + size)
+        for rows in slices(n_pictures, max(1, _BLOCK // max(1, n_tags))):
             best[rows] = by_rarity[np.argsort(-scores[rows][:, by_rarity], axis=1, kind="stable")[:, :n_given]]
         best.sort(axis=1)
         ends = np.arange(0, best.size + 1, n_given)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from visterm.compute.halves import singles
+from visterm.compute.rows import slices
 from visterm.contracts.tasks import UNKNOWN_CLASS
 from visterm.contracts.types import Features, Matrix
 from visterm.errors import InputError
@@ -102,11 +103,10 @@ def _is_half(X: Any) -> bool:
 
 
 def _row_blocks(X: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    size = max(1, _BLOCK // X.shape[1])
-    return (X[start : start + size] for start in range(0, len(X), size))
+    return (X[rows] for rows in slices(len(X), max(1, _BLOCK // X.shape[1])))
 
 
-def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool, halves: bool = False) -> dict[str, Matrix]:
+def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str, Matrix]:
     """``X`` as several named features of the same pictures; a plain matrix is one feature, called ``x``.
 
     Each feature is checked as in :func:`check_features`. Fitting sets ``n_features_in_`` (the total width) and
@@ -115,7 +115,7 @@ def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool, halves: bool
     if not is_several(X):
         if not fitting and set(getattr(estimator, "feature_widths_", {"x": 0})) != {"x"}:
             raise InputError(f"X must map names to features: {', '.join(estimator.feature_widths_)}")
-        checked = check_features(estimator, X, fitting=fitting, halves=halves)
+        checked = check_features(estimator, X, fitting=fitting, halves=True)
         if fitting:
             estimator.feature_widths_ = {"x": int(checked.shape[1])}
         return {"x": checked}
@@ -129,7 +129,7 @@ def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool, halves: bool
     for name, matrix in X.items():
         try:
             kinds = [np.float32, np.float64]
-            if halves and _is_half(matrix):
+            if _is_half(matrix):
                 checked = matrix
                 for block in _row_blocks(matrix):
                     check_array(block, dtype=kinds)

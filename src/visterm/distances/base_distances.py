@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute.parallel import map_shards, split
+from visterm.compute.rows import evenly, slices
 from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
 from visterm.contracts.estimator import Estimator, StrOptions, declared
 from visterm.distances.metrics import METRICS, automatic_metric, metric_named
@@ -85,7 +86,7 @@ class BaseDistances(Estimator):
         """
         self._validate_params()
         self.dimension_weights_ = {}
-        features = as_given(X, check_feature_mapping(self, X, fitting=True, halves=True))
+        features = as_given(X, check_feature_mapping(self, X, fitting=True))
         self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
         # Precomputed distances to pictures outside ``rows`` are ignored, now and later.
         self.rows_ = None if rows is None or len(rows) == n_pictures(features) else np.asarray(rows)
@@ -93,7 +94,10 @@ class BaseDistances(Estimator):
         kind = np.float64 if self.n_train_ * self.n_features_in_ <= _DOUBLE_UP_TO else np.float32
         self.train_features_: dict[str, Matrix] = {}
         self.scales_: dict[str, float] = {}
-        sampled, scale_of = _sample(self.n_train_), _mean_of_pairs if self.scale == "mean" else _largest_of_pairs
+        sampled, scale_of = (
+            evenly(self.n_train_, _SCALE_SAMPLE),
+            _mean_of_pairs if self.scale == "mean" else _largest_of_pairs,
+        )
         for name in self.metrics_:
             if self.metrics_[name] == PRECOMPUTED:
                 own = sampled if self.rows_ is None else self.rows_[sampled]
@@ -108,7 +112,7 @@ class BaseDistances(Estimator):
 
     def transform(self, X: Features) -> Tables:
         """The distances to the training pictures, name to float32 (n_pictures, n_train)."""
-        features = check_feature_mapping(self, X, fitting=False, halves=True)
+        features = check_feature_mapping(self, X, fitting=False)
         tables = self._empty(n_pictures(features))
 
         def keep(rows: slice, block: NDArray[Any]) -> None:
@@ -147,7 +151,7 @@ class BaseDistances(Estimator):
         ``rows`` are the rows of ``X`` to go through (None: all), and ``block`` is a slice of them. Several threads work
         on the blocks. Memory stays bounded for any number of pictures.
         """
-        return self._map(check_feature_mapping(self, X, fitting=False, halves=True), task, rows)
+        return self._map(check_feature_mapping(self, X, fitting=False), task, rows)
 
     def nearest(
         self, X: Features, n_neighbors: int, weights: NDArray[np.float64], *, leave_out_self: bool = False
@@ -333,12 +337,7 @@ def _times(matrix: Matrix, weights: NDArray[Any] | None) -> Matrix:
 
 def _row_blocks(rows: NDArray[np.intp], n_dims: int) -> list[NDArray[np.intp]]:
     """Rows in blocks that take at most ``BLOCK_BYTES`` in double precision."""
-    size = max(1, BLOCK_BYTES // (8 * max(1, n_dims)))
-    return [rows[start : start + size] for start in range(0, len(rows), size)]
-
-
-def _sample(n_rows: int) -> NDArray[np.intp]:
-    return np.linspace(0, n_rows - 1, min(_SCALE_SAMPLE, n_rows)).astype(np.intp)
+    return [rows[part] for part in slices(len(rows), max(1, BLOCK_BYTES // (8 * max(1, n_dims))))]
 
 
 def _mean_of_pairs(between: NDArray[Any]) -> float:

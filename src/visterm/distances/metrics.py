@@ -5,7 +5,7 @@
 comparable.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from visterm.compute.rows import slices
 from visterm.contracts import Compressed, Matrix
 from visterm.errors import InputError
 
@@ -82,11 +83,9 @@ def _product(A: Matrix, B: Matrix) -> NDArray[Any]:
     return products
 
 
-def _few(X: NDArray[Any]) -> Iterator[slice]:
+def _few(X: NDArray[Any]) -> list[slice]:
     """Slices of the rows of ``X``, each small enough to convert to float64."""
-    step = max(1, _WIDENED // max(1, X.shape[1]))
-    for start in range(0, len(X), step):
-        yield slice(start, start + step)
+    return slices(len(X), max(1, _WIDENED // max(1, X.shape[1])))
 
 
 def _apart(A: Matrix, B: Matrix) -> NDArray[Any]:

@@ -12,9 +12,9 @@ Basis = Literal["measuring sample", "labelled pictures", "test pictures"]
 LEVEL = 0.9
 #: Fewer pictures give no figure.
 LEAST = 10
-#: The measuring sample serves from so many pictures on.
+#: The measuring sample serves from this many pictures on.
 ENOUGH = 20
-#: So many pictures of the measuring sample are asked for.
+#: This many pictures of the measuring sample are asked for.
 GOAL = 40
 
 _SUBJECTS = {"classes": "classes", "tags": "likeliest tags", "search": "first pictures found"}

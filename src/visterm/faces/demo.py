@@ -80,7 +80,10 @@ def _look(photos: Workspace, truth: dict[str, dict[str, Any]]) -> tuple[float, f
         save_sheet(contact_sheet(files, list(captions.values()), title=title, columns=columns), file)
         return str(file)
 
-    classes = {a.path: _verdict(a.labels[0].name, truth[a.path]["class"]) for a in classified[:_N_SHOWN]}
+    classes = {
+        answer.path: f"{answer.labels[0].name} ({'right' if is_right else 'it is ' + truth[answer.path]['class']})"
+        for answer, is_right in zip(classified[:_N_SHOWN], right, strict=False)
+    }
     tags = {a.path: ", ".join(label.name for label in a.labels) for a in tagged[:_N_SHOWN]}
     sheets = {
         "the collection": drawn("contact-sheet", "Postcards", dict.fromkeys(list(truth)[:48], ""), columns=8),
@@ -90,15 +93,7 @@ def _look(photos: Workspace, truth: dict[str, dict[str, Any]]) -> tuple[float, f
     for text in QUERIES:
         found = dict.fromkeys((row.path for row in photos.search(text, limit=12, unlikely=True).found), "")
         sheets[f"search: {text}"] = drawn(f"search-{text.replace(' ', '-')}", f"Search: {text}", found)
-    return _share(right), _share(hits), sheets
-
-
-def _verdict(predicted: str, true: str) -> str:
-    return f"{predicted} (right)" if predicted == true else f"{predicted} (it is {true})"
-
-
-def _share(outcomes: list[bool]) -> float:
-    return sum(outcomes) / max(1, len(outcomes))
+    return sum(right) / max(1, len(right)), sum(hits) / max(1, len(hits)), sheets
 
 
 def _truth(file: Path) -> dict[str, dict[str, Any]]:

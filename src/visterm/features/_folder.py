@@ -119,8 +119,9 @@ class FeatureFolder(ArrayFolder[Manifest, State]):
     def load(self, manifest: Manifest, since: tuple[Manifest, State] | None) -> State:
         """Map the rows and the keys; if the store only grew ``since``, only the new keys go into the checksum."""
         known = Manifest(manifest.spec, manifest.recipe, manifest.generation)
-        if since is not None and _grew(since[0], manifest):
-            known = since[0]
+        if since is not None and since[0].generation == manifest.generation:
+            before = since[0]
+            known = before if before.n_rows <= manifest.n_rows and before.n_removed <= manifest.n_removed else known
         files = Files(self.path, manifest)
         mapped = files.rows.map(manifest.n_rows, manifest.n_values)
         digests = files.keys.map(manifest.n_rows)
@@ -147,9 +148,3 @@ class FeatureFolder(ArrayFolder[Manifest, State]):
 def described(spec: RowSpec, recipe: str) -> str:
     """The contents of a store, in words."""
     return f"{spec} by {recipe!r}"
-
-
-def _grew(before: Manifest, after: Manifest) -> bool:
-    return (
-        before.generation == after.generation and before.n_rows <= after.n_rows and before.n_removed <= after.n_removed
-    )

@@ -22,6 +22,7 @@ from visterm.collection.features import described, features_of_files, stored_fea
 from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age, LikelyName
 from visterm.collection.judging import ClassJudge, TagJudge
+from visterm.collection.measuring import tags_of
 from visterm.collection.rows import PictureRow, row_of
 from visterm.collection.scores import class_index, stored_index, word_index
 from visterm.contracts import Features, Task, leaves_out
@@ -142,13 +143,13 @@ def classify_by(
     """The same by a given model; without a workspace, of the pictures that are named."""
     frame = None if holdings is None else holdings.collection().frame
     judge = ClassJudge(model, frame)
-    subjects = _subjects(holdings, judge, pictures, "class", wait=write)
+    subjects = _subjects(holdings, judge, pictures, wait=write)
     p = judge.probabilities(subjects.log_p)
     best: list[list[LikelyName]] = []
     for row, denied in zip(p, _denied(holdings, subjects.rows, "class"), strict=True):
         places = [place for place in np.argsort(-row, kind="stable").tolist() if judge.names[place] not in denied]
-        best.append(_likely(judge, "class", row, places[:n_best]))
-    made = _suggestions(holdings, model, subjects, best, "class")
+        best.append(_likely(judge, row, places[:n_best]))
+    made = _suggestions(holdings, judge, subjects, best)
     if not write:
         return made
     # What the model thinks likeliest, unless a person denied it: then it has nothing to say.
@@ -167,7 +168,7 @@ def tag_by(
     """The same by a given model; without a workspace, of the pictures that are named."""
     frame = None if holdings is None else holdings.collection().frame
     judge = TagJudge(model, frame)
-    subjects = _subjects(holdings, judge, pictures, "tag", wait=write)
+    subjects = _subjects(holdings, judge, pictures, wait=write)
     p = judge.probabilities(subjects.log_p)
     best: list[list[LikelyName]] = []
     if subjects.rows and judge.names:
@@ -176,15 +177,15 @@ def tag_by(
         denied = _denied(holdings, subjects.rows, "tag")
         for row, places, without in zip(p, ranked.tolist(), denied, strict=True):
             kept = wanted.of([place for place in places if judge.names[place] not in without], row, judge)
-            best.append(_likely(judge, "tag", row, kept))
+            best.append(_likely(judge, row, kept))
     best = best or [[] for _ in subjects.rows]
-    made = _suggestions(holdings, model, subjects, best, "tag")
+    made = _suggestions(holdings, judge, subjects, best)
     return _written(holdings, model, made, "tag") if write else made
 
 
-def _likely(judge: TagJudge | ClassJudge, kind: Kind, p: Floats, places: Sequence[int]) -> list[LikelyName]:
+def _likely(judge: TagJudge | ClassJudge, p: Floats, places: Sequence[int]) -> list[LikelyName]:
     by = judge.model.info.reference
-    return [LikelyName(judge.names[place], float(p[place]), kind, by) for place in places]
+    return [LikelyName(judge.names[place], float(p[place]), judge.kind, by) for place in places]
 
 
 def _n_learned_from(holdings: Holdings | None, rows: Sequence[PictureRow], kind: Kind) -> int:
@@ -211,8 +212,7 @@ def _denied(holdings: Holdings | None, rows: Sequence[PictureRow], kind: Kind) -
         elif kind == "class":
             denied.append(truth.denied_classes.get(row, ()))
         else:
-            own = truth.rejected.indices[truth.rejected.indptr[row] : truth.rejected.indptr[row + 1]]
-            denied.append({truth.tag_names[column] for column in own})
+            denied.append(tags_of(truth, row, denied=True))
     return denied
 
 
@@ -241,34 +241,32 @@ def _written(
 
 
 def _subjects(
-    holdings: Holdings | None, judge: TagJudge | ClassJudge, pictures: Sequence[Path], kind: Kind, *, wait: bool
+    holdings: Holdings | None, judge: TagJudge | ClassJudge, pictures: Sequence[Path], *, wait: bool
 ) -> _Subjects:
     """The given pictures, or by default those of the collection that lack a class or tags."""
     if pictures:
-        return _named(holdings, judge, pictures, kind)
+        return _named(holdings, judge, pictures)
     if holdings is None:
         raise InputError("name the pictures to look at, or work inside a workspace")
-    chosen = [
-        picture for picture in holdings.catalogue.pictures(state="ok") if picture.paths and not _has(picture, kind)
-    ]
+    chosen = [each for each in holdings.catalogue.pictures(state="ok") if each.paths and not _has(each, judge.kind)]
     recipe = judge.model.recipe
     places, failed = described(holdings, recipe, [picture.sha256 for picture in chosen], wait=wait)
     chosen = [chosen[place] for place in places]
     keys = [picture.sha256 for picture in chosen]
     return _Subjects(
-        _indexed(holdings, judge, kind, keys),
+        _indexed(holdings, judge, keys),
         [row_of(picture) for picture in chosen],
         failed,
         lambda: stored_features(holdings, recipe, keys),
     )
 
 
-def _named(holdings: Holdings | None, judge: TagJudge | ClassJudge, pictures: Sequence[Path], kind: Kind) -> _Subjects:
+def _named(holdings: Holdings | None, judge: TagJudge | ClassJudge, pictures: Sequence[Path]) -> _Subjects:
     """Pictures that a person names. Of one that the collection knows, the model says what it says everywhere else."""
     skipped: list[Skipped] = []
     files = [file for path in pictures for file in _files(holdings, path, skipped)]
     known = [_picture_in(holdings, file) for file in files]
-    index = None if holdings is None else stored_index(holdings, judge.model, kind)
+    index = None if holdings is None else stored_index(holdings, judge.model, judge.kind)
     seen = [picture is not None and index is not None and not index.missing([picture.sha256]) for picture in known]
     others = [place for place, is_seen in enumerate(seen) if not is_seen]
     X, kept, failed = features_of_files(judge.model.recipe, [files[place] for place in others])
@@ -277,20 +275,23 @@ def _named(holdings: Holdings | None, judge: TagJudge | ClassJudge, pictures: Se
     if holdings is not None and any(seen):
         keys = [picture.sha256 for picture, is_seen in zip(known, seen, strict=True) if picture and is_seen]
         places = [place for place, is_seen in enumerate(seen) if is_seen]
-        rows |= dict(zip(places, _indexed(holdings, judge, kind, keys), strict=True))
+        rows |= dict(zip(places, _indexed(holdings, judge, keys), strict=True))
     order = sorted(rows)
     chosen = [files[place] for place in order]
     return _Subjects(
         np.stack([rows[place] for place in order]) if order else np.empty((0, 0)),
-        [_as_named(files[place], known[place]) for place in order],
+        [
+            PictureRow(str(file)) if picture is None else replace(row_of(picture), path=str(file))
+            for file, picture in ((files[place], known[place]) for place in order)
+        ],
         skipped + failed,
         lambda: features_of_files(judge.model.recipe, chosen)[0],
     )
 
 
-def _indexed(holdings: Holdings, judge: TagJudge | ClassJudge, kind: Kind, keys: Sequence[str]) -> Floats:
+def _indexed(holdings: Holdings, judge: TagJudge | ClassJudge, keys: Sequence[str]) -> Floats:
     """The log-probabilities that the index holds of pictures that have features."""
-    scored = (class_index if kind == "class" else word_index)(holdings, judge.model, keys)
+    scored = (class_index if judge.kind == "class" else word_index)(holdings, judge.model, keys)
     return scored.snapshot.vectors(scored.snapshot.find(keys))
 
 
@@ -326,14 +327,10 @@ def _picture_in(holdings: Holdings | None, file: Path) -> Picture | None:
         return None
 
 
-def _as_named(file: Path, picture: Picture | None) -> PictureRow:
-    """The row of a file, with the path by which a person named it."""
-    return PictureRow(str(file)) if picture is None else replace(row_of(picture), path=str(file))
-
-
 def _suggestions(
-    holdings: Holdings | None, model: Model, subjects: _Subjects, best: Sequence[list[LikelyName]], kind: Kind
+    holdings: Holdings | None, judge: TagJudge | ClassJudge, subjects: _Subjects, best: Sequence[list[LikelyName]]
 ) -> Suggestions:
+    model, kind = judge.model, judge.kind
     answers = [replace(row, labels=labels) for row, labels in zip(subjects.rows, best, strict=True)]
     task = _TASKS[kind]
     doubts = doubts_about(model, task)

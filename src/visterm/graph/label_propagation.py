@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute import progress
+from visterm.compute.rows import evenly, slices
 from visterm.compute.threads import in_threads
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, rows_with_tags
 from visterm.contracts.estimator import FROM_1, SHARE, Estimator, Interval, StrOptions, declared
-from visterm.errors import InputError
 from visterm.graph.inference.held_out import hide_tags, tag_surprise
 from visterm.graph.picture_graph import WEIGHTS, PictureGraph
 from visterm.topics import distributions
@@ -123,15 +123,14 @@ class LabelPropagation(AnnotatorMixin, Estimator):
         self._validate_params()
         self.graph_ = graph or PictureGraph(self.n_neighbors, metric=self.metric, weights=self.weights).fit(X)
         tags = check_tags(tags, self.graph_.features_.shape[0])
-        if not tags.nnz:
-            raise InputError("no picture has a tag: at least one is needed to learn from")
+        rows_with_tags(tags)
         self._count_tags(tags)
         self.n_features_in_ = self.graph_.n_features_in_
         self.alpha_ = _USUAL_REACH if self.alpha == "auto" else float(self.alpha)
         self.held_out_ = np.empty((0, 2))
         hidden = hide_tags(tags, self.held_out_share, self.random_state) if self.alpha == "auto" else None
         if hidden is not None:
-            looks, asked = [], _evenly(len(hidden.rows), _MOST_ASKED)
+            looks, asked = [], evenly(len(hidden.rows), _MOST_ASKED)
             with progress.task("Choosing how far tags spread", total=len(self.alphas)) as bar:
                 for alpha in self.alphas:
                     scores = distributions(self._propagate_to(hidden.rows[asked], hidden.shown, alpha))
@@ -156,7 +155,7 @@ class LabelPropagation(AnnotatorMixin, Estimator):
         def of_tags(columns: slice) -> None:
             scores[:, columns] = _shares(reached(by_tag[:, columns].toarray()), total, frequencies[columns])
 
-        in_threads(of_tags, _blocks(*tags.shape))
+        in_threads(of_tags, slices(tags.shape[1], max(1, _BLOCK // tags.shape[0])))
         return scores
 
     def _propagate_to(self, rows: NDArray[np.intp], tags: sparse.csr_array, alpha: float) -> Array:
@@ -175,7 +174,7 @@ class LabelPropagation(AnnotatorMixin, Estimator):
             walks = np.maximum(spread(self.graph_.links_, starts, alpha), 0).T
             scores[part] = _shares(walks @ tags, (walks @ is_tagged)[:, None], frequencies)
 
-        in_threads(from_pictures, _blocks(n_pictures, len(rows)))
+        in_threads(from_pictures, slices(len(rows), max(1, _BLOCK // n_pictures)))
         return scores
 
     def score_tags(self, X: Features) -> Scores:
@@ -209,14 +208,3 @@ def _shares(votes: Array, total: Array, frequencies: Array) -> Array:
     shares = np.tile(frequencies, (len(votes), 1))
     np.divide(votes, total, out=shares, where=total > 0)
     return np.clip(shares, 0, 1, out=shares)
-
-
-def _blocks(height: int, n_columns: int) -> list[slice]:
-    """Columns of the given height that are treated at a time."""
-    size = max(1, _BLOCK // height)
-    return [slice(start, start + size) for start in range(0, n_columns, size)]
-
-
-def _evenly(n: int, most: int) -> NDArray[np.intp]:
-    """Numbers from 0 to n - 1: all of them, or ``most`` at equal distances."""
-    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)

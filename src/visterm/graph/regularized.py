@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from visterm.calibration import TagConfidence
 from visterm.compute import progress
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, is_several
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, is_several, rows_with_tags
 from visterm.contracts.estimator import HasMethods, Interval, StrOptions, declared
 from visterm.errors import InputError
 from visterm.graph.inference.allocation import AllocationCase
@@ -119,8 +119,7 @@ class GraphRegularized(AnnotatorMixin, TopicModel):
         counted = check_bags(self, _feature(X, self, "model_feature"), fitting=True)
         compared = _feature(X, self, "graph_feature")
         tags = check_tags(tags, counted.shape[0])
-        if not tags.nnz:
-            raise InputError("no picture has a tag: at least one is needed to learn from")
+        rows_with_tags(tags)
         if graph is not None and graph.features_.shape[0] != tags.shape[0]:
             raise InputError(f"the graph links {graph.features_.shape[0]} pictures, but there are {tags.shape[0]}")
         self.graph_ = graph or (PictureGraph() if self.graph is None else clone(self.graph)).fit(compared)

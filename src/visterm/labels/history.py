@@ -10,8 +10,8 @@ from visterm.errors import InputError
 
 
 @dataclass(frozen=True)
-class History(Document):
-    """The last actions, the newest first. Ask for those ``before`` the action ``next`` to go on; None at the end.
+class Undoing(Document):
+    """The actions that were undone or redone, in that order.
 
     ``undo`` and ``redo`` say in words what the next undo and redo would do.
     """
@@ -19,16 +19,13 @@ class History(Document):
     actions: list[Action]
     undo: str | None
     redo: str | None
-    next: int | None = None
 
 
 @dataclass(frozen=True)
-class Undoing(Document):
-    """The actions that were undone or redone, in that order."""
+class History(Undoing):
+    """The last actions, the newest first. Ask for those ``before`` the action ``next`` to go on; None at the end."""
 
-    actions: list[Action]
-    undo: str | None
-    redo: str | None
+    next: int | None = None
 
 
 def history(

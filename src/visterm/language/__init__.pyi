@@ -7,7 +7,7 @@ from .fillers import filler_words as filler_words
 from .forms import base_form as base_form
 from .forms import check_language as check_language
 from .function_words import function_words_of as function_words_of
-from .ordinary import is_ordinary as is_ordinary
+from .slips import is_ordinary as is_ordinary
 from .slips import nearest_name as nearest_name
 from .stop_lists import stop_words as stop_words
 from .text_encoder import MultilingualSentences as MultilingualSentences

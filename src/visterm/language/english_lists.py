@@ -162,7 +162,6 @@ _DETERMINERS = """
     eight nine ten each every another both any no
 """
 DETERMINERS = frozenset(_DETERMINERS.split())
-SINGULAR_DETERMINERS = frozenset({"a", "an", "one", "each", "every", "another", "this", "that"})
 FORMS_OF_BE = frozenset({"is", "are", "was", "were", "be", "been", "being", "isn't", "aren't", "wasn't", "weren't"})
 
 

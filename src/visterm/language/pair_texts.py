@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.optional import first_line, imported
+from visterm.compute.rows import unit
 from visterm.errors import InputError
 from visterm.pairs import Pair, Tower
 from visterm.pairs.parts import CONFIG, SPECIAL_TOKENS, TEXTS, TOKENIZER, TOKENIZER_CONFIG
@@ -61,7 +62,7 @@ class PairTexts:
                     f"{self.tower.name} gives texts {found.shape[1]} numbers, but pictures have {self.n_dims}: "
                     "both halves must come from one pair, and with their projections"
                 )
-            vectors[rows] = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+            vectors[rows] = unit(found)
         return vectors
 
     @cached_property
@@ -138,7 +139,7 @@ class PairTexts:
             raise
         except BaseException as error:  # a panic of the package, which is written in Rust, is no Exception
             raise InputError(
-                f"{TOKENIZER} of the pair {self._pair.name!r} is no tokenizer: {first_line(error)}"
+                f"{TOKENIZER} of the pair {self._pair.name!r} is not a tokenizer: {first_line(error)}"
             ) from error
         return tokenizer
 

@@ -1,11 +1,11 @@
-"""Recognises a new name that is probably a slip of one in use: misspelt, a plural, or written apart."""
+"""Recognises ordinary words, and a new name that is probably a slip of one in use: misspelt, a plural, or apart."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
-from visterm.language.ordinary import is_ordinary
 from visterm.language.words import Speller, folded, name_key
 
 _NOT_DIGITS = re.compile(r"\D")
@@ -42,3 +42,24 @@ def _joined(key: str) -> str:
 
 def _digits(key: str) -> str:
     return _NOT_DIGITS.sub("", key)
+
+
+def is_ordinary(name: str, language: str = "en") -> bool:
+    """Whether every word of a name (in lower case) is in simplemma's dictionary; False if it lacks the language.
+
+    >>> is_ordinary("sand"), is_ordinary("baot"), is_ordinary("haus", "de")
+    (True, False, True)
+    """
+    return bool(name) and all(_is_known(word, language) for word in name.split())
+
+
+@lru_cache(maxsize=10_000)
+def _is_known(word: str, language: str) -> bool:
+    from simplemma import is_known
+
+    # With low_memory the tables take 3 MB rather than 25; lookups are slower, but answers are cached.
+    forms = (word, word.capitalize()) if language == "de" else (word,)  # German nouns have capitals
+    try:
+        return any(is_known(form, lang=language, low_memory=True) for form in forms)
+    except ValueError:  # simplemma lacks the language
+        return False

@@ -71,7 +71,7 @@ class CodeAnnotator(AnnotatorMixin, Estimator):
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the subspace, and keep the codes of the tagged pictures."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
+        features = check_feature_mapping(self, X, fitting=True)
         tags = check_tags(tags, n_pictures(features))
         self.maps_ = FeatureMaps(self.kernel).fit(features)
         described = self.maps_.transform(features)
@@ -90,7 +90,7 @@ class CodeAnnotator(AnnotatorMixin, Estimator):
 
     def transform(self, X: Features) -> NDArray[Any]:
         """The codes of pictures, (n_pictures, n_dims)."""
-        features = check_feature_mapping(self, X, fitting=False, halves=True)
+        features = check_feature_mapping(self, X, fitting=False)
         return self.subspace_.transform(self.maps_.transform(features))
 
     def score_tags(self, X: Features) -> Scores:

@@ -60,5 +60,5 @@ class JEC(TaggedPictures):
         return scores
 
     def _neighbours(self, X: Features) -> NDArray[np.intp]:
-        features = check_feature_mapping(self, X, fitting=False, halves=True)
+        features = check_feature_mapping(self, X, fitting=False)
         return self.distances_.nearest(features, self.n_neighbors, np.ones(len(features)))[0]

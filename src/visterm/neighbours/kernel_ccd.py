@@ -84,7 +84,7 @@ class KernelContextualAnnotator(CalibratedVotes):
 
     def transform(self, X: Features) -> NDArray[Any]:
         """The codes of pictures by their features, (n_pictures, n_dims)."""
-        features = check_feature_mapping(self, X, fitting=False, halves=True)
+        features = check_feature_mapping(self, X, fitting=False)
         return self.subspace_.transform(self._coordinates(self._kernel(features)))
 
     def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], Floats]:

@@ -85,7 +85,7 @@ class TagProp(CalibratedVotes):
         return self
 
     def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
-        features = check_feature_mapping(self, X, fitting=False, halves=True)
+        features = check_feature_mapping(self, X, fitting=False)
         rows, base = self.distances_.nearest(features, self.n_neighbors, self._weights())
         return rows, self._shares(base)
 

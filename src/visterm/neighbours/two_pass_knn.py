@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute import in_threads, progress
+from visterm.compute.rows import evenly, slices
 from visterm.contracts import Features, Matrix, Scores, check_feature_mapping
 from visterm.contracts.estimator import FROM_0, FROM_1, POSITIVE, StrOptions, declared
 from visterm.distances import WEIGHABLE, BaseDistances, weighted_sum
@@ -90,7 +91,7 @@ class TwoPassKnn(TaggedPictures):
 
     def _tally(self, X: Features) -> Floats:
         """The share of the votes of each tag, (n_pictures, n_tags)."""
-        features, weights = check_feature_mapping(self, X, fitting=False, halves=True), self._weights()
+        features, weights = check_feature_mapping(self, X, fitting=False), self._weights()
 
         def of_block(_: slice, block: NDArray[Any]) -> Floats:
             return self._votes(weighted_sum(block, weights)) @ self.train_tags_
@@ -239,7 +240,7 @@ class DimensionPairs:
         widths = [part.shape[1] for part in parts]
         self.is_chi2 = np.repeat([distances.metrics_[name] == "chi2" for name in distances.train_features_], widths)
         n_asked = max(1, MOST_COMPARED // max(1, rows.shape[1] * self.n_weights))
-        self.asked = np.unique(np.linspace(0, len(rows) - 1, min(n_asked, len(rows))).astype(np.intp))
+        self.asked = np.unique(evenly(len(rows), n_asked))
         self.near = rows[self.asked]
 
     def distances(self, weights: Floats) -> Floats:
@@ -252,7 +253,7 @@ class DimensionPairs:
             pairs = _kernels.Pairs(self.X, self.asked[some], self.near[some], self.is_chi2)
             _kernels.distances_of_pairs(pairs, weights, found[some])
 
-        in_threads(of_block, self._blocks())
+        in_threads(of_block, slices(len(self.asked), _BLOCK))
         return found
 
     def slopes(self, counts: Floats) -> Floats:
@@ -265,10 +266,7 @@ class DimensionPairs:
             _kernels.slopes_of_pairs(pairs, counts[some], total)
             return total
 
-        return np.sum(list(in_threads(of_block, self._blocks())), axis=0)
-
-    def _blocks(self) -> list[slice]:
-        return [slice(start, start + _BLOCK) for start in range(0, len(self.asked), _BLOCK)]
+        return np.sum(list(in_threads(of_block, slices(len(self.asked), _BLOCK))), axis=0)
 
 
 def _sums_over_dimensions(metric: Any, features: Mapping[str, Matrix]) -> dict[str, str]:

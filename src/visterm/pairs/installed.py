@@ -79,9 +79,9 @@ class Pair:
         except (ValueError, RecursionError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(f"{name} of the pair {self.name!r} is no JSON: export the pair again") from error
+            raise InputError(f"{name} of the pair {self.name!r} is not valid JSON: export the pair again") from error
         if not isinstance(found, dict):
-            raise InputError(f"{name} of the pair {self.name!r} is no JSON object: export the pair again")
+            raise InputError(f"{name} of the pair {self.name!r} is not a JSON object: export the pair again")
         return found
 
     @property
@@ -122,7 +122,7 @@ def pair_named(full_name: str) -> Pair:
     """The pair whose recipe and encoder are called ``full_name``."""
     name = full_name.removeprefix(PREFIX)
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{full_name!r} is no name of an image-text pair: see 'visterm encoder list'")
+        raise UsageError(f"{full_name!r} is not the name of an image-text pair: see 'visterm encoder list'")
     folder = pairs_folder() / name
     if not is_there(folder):
         known = ", ".join(pair.name for pair in installed_pairs()) or "none"

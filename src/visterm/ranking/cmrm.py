@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
+from visterm.compute.rows import slices
 from visterm.contracts import FRACTION, Features, Scores, declared
 from visterm.ranking.spaces.multinomials import MultinomialRanker, shares
 
@@ -62,8 +63,7 @@ class CMRM(MultinomialRanker):
             counts = shares(counts) * self.n_tokens
         scores = np.empty((counts.shape[0], self.n_tags_))
         columns = sparse.csr_array(self.evidence_.T)
-        for start in range(0, len(scores), _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for rows in slices(len(scores), _BLOCK):
             log_likelihoods = (counts[rows] @ columns).toarray()
             scores[rows] = softmax(log_likelihoods, axis=1) @ self.tag_shares_ + self.tag_background_
         return scores

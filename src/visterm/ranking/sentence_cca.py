@@ -1,9 +1,8 @@
 """Finding pictures by any text: canonical correlations between pictures and the sentences said of them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.compute.halves import singles
+from visterm.compute.rows import evenly, slices, unit
 from visterm.compute.threads import blas_threads_for
 from visterm.contracts import (
     FROM_1,
@@ -24,13 +24,14 @@ from visterm.contracts import (
     check_feature_mapping,
     check_queries,
     check_tags,
+    declared,
     n_pictures,
 )
 from visterm.errors import InputError
 from visterm.language.text_encoder import DEFAULT, TextEncoder, text_encoder
 from visterm.ranking.queries import idf
 from visterm.ranking.spaces.said_texts import Said, said_of_pictures, seen_texts, usual_sentence
-from visterm.ranking.spaces.shared_space import SharedSpace, crowding, unit
+from visterm.ranking.spaces.shared_space import SharedSpace, crowding
 from visterm.subspace import Moments, ViewMoments
 
 Array = NDArray[Any]
@@ -55,6 +56,7 @@ _FEW_FOR_MEAN = 10
 _USUAL_LENGTH = 0.55
 
 
+@declared
 class SentenceCCA(AnnotatorMixin, Estimator):
     """Ranks pictures for any text: a sentence, a word that no picture has, in any language of the text encoder.
 
@@ -92,13 +94,12 @@ class SentenceCCA(AnnotatorMixin, Estimator):
 
     learns_from_names = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_dims": [FROM_1],
-        "picture_ridge": [POSITIVE],
-        "text_ridge": [POSITIVE],
-        "n_seen": [NOT_NEGATIVE],
-        "encoder": [str],
-    }
+    n_dims: Annotated[int, FROM_1] = 128
+    _: KW_ONLY
+    picture_ridge: Annotated[float, POSITIVE] = 3.0
+    text_ridge: Annotated[float, POSITIVE] = 1.0
+    n_seen: Annotated[float, NOT_NEGATIVE] = 1000.0
+    encoder: str = DEFAULT
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",
         "n_texts_": "int >=0",
@@ -110,21 +111,6 @@ class SentenceCCA(AnnotatorMixin, Estimator):
         "bank_pictures_": "n_bank n_code",
         "bank_texts_": "n_bank_texts n_code",
     }
-
-    def __init__(
-        self,
-        n_dims: int = 128,
-        *,
-        picture_ridge: float = 3.0,
-        text_ridge: float = 1.0,
-        n_seen: float = 1000.0,
-        encoder: str = DEFAULT,
-    ) -> None:
-        self.n_dims = n_dims
-        self.picture_ridge = picture_ridge
-        self.text_ridge = text_ridge
-        self.n_seen = n_seen
-        self.encoder = encoder
 
     def fit(
         self,
@@ -192,7 +178,7 @@ class SentenceCCA(AnnotatorMixin, Estimator):
         """(n_pictures, n_code + 2): what of a picture counts for any text; keep it, and a query is one product."""
         check_is_fitted(self)
         features = self._checked(X, fitting=False)
-        parts = [self._picture_directions(features, rows) for rows in _blocks(n_pictures(features))]
+        parts = [self._picture_directions(features, rows) for rows in slices(n_pictures(features), _BLOCK)]
         directions = np.concatenate([*parts, np.empty((0, self.space_.x_components_.shape[1]))])
         crowds = self._trust * crowding(directions, self.bank_texts_, _N_NEAREST)
         return np.column_stack([directions, crowds, np.ones_like(crowds)])
@@ -221,7 +207,7 @@ class SentenceCCA(AnnotatorMixin, Estimator):
         return np.column_stack([2 * directions, -np.ones_like(crowds), -crowds])
 
     def _checked(self, X: Features, *, fitting: bool) -> dict[str, Matrix]:
-        checked = check_feature_mapping(self, X, fitting=fitting, halves=True)
+        checked = check_feature_mapping(self, X, fitting=fitting)
         if self.n_features_in_ > _MAX_DIMS:
             raise InputError(
                 f"{type(self).__name__} of {self.n_features_in_} features would need too large a covariance matrix: "
@@ -234,7 +220,7 @@ class SentenceCCA(AnnotatorMixin, Estimator):
         means, has_text = said.means(), said.counts > 0
         pictures, of_texts, of_seen = Moments(), ViewMoments(covariance=False), ViewMoments(covariance=False)
         seen_directions = None if seen is None else _USUAL_LENGTH * unit(seen - seen.mean(axis=0))
-        for rows in _blocks(len(means)):
+        for rows in slices(len(means), _BLOCK):
             block = _rooted(features, rows)
             pictures.partial_fit(block)
             if has_text[rows].any():
@@ -263,10 +249,11 @@ class SentenceCCA(AnnotatorMixin, Estimator):
     def _keep_bank(self, features: dict[str, Matrix], said: Said) -> None:
         """Some training pictures and texts: crowding is the nearness to them."""
         with_text = np.flatnonzero(said.counts)
-        chosen = _evenly(with_text if len(with_text) else np.arange(said.n_pictures))
+        candidates = with_text if len(with_text) else np.arange(said.n_pictures)
+        chosen = candidates[evenly(len(candidates), _MAX_BANK)]
         self.bank_pictures_ = self._picture_directions(features, chosen)
         directions = Said(self._text_directions(said.vectors), said.of, said.n_pictures)
-        self.bank_texts_ = unit(directions.means()[_evenly(with_text)])
+        self.bank_texts_ = unit(directions.means()[with_text[evenly(len(with_text), _MAX_BANK)]])
 
     def _picture_directions(self, features: dict[str, Matrix], rows: Any) -> Array:
         return self.space_.pictures(_rooted(features, rows) - self.x_mean_)
@@ -289,15 +276,6 @@ def _rooted(features: dict[str, Matrix], rows: Any) -> NDArray[np.float32]:
         single = np.asarray(singles(dense) if dense.dtype == np.float16 else dense, np.float32, order="C")
         parts.append(unit(np.sign(single) * np.sqrt(np.abs(single))))
     return np.hstack(parts)
-
-
-def _blocks(n_rows: int) -> Iterator[slice]:
-    return (slice(start, min(start + _BLOCK, n_rows)) for start in range(0, n_rows, _BLOCK))
-
-
-def _evenly(rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """At most 1,000 of the rows."""
-    return rows[np.linspace(0, len(rows) - 1, min(len(rows), _MAX_BANK)).astype(np.intp)]
 
 
 def _check_texts(

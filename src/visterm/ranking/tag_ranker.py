@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from visterm.compute.rows import evenly
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures, scores_multiply, take
 from visterm.contracts.estimator import HasMethods, declared
 from visterm.errors import InputError
@@ -64,9 +65,7 @@ class TagRanker(WordSpaceRanker):
     def _describe(self, X: Features, n_tags: int) -> Self:
         self.n_tags_ = n_tags
         if not scores_multiply(self.annotator_):
-            n_train = n_pictures(X)
-            evenly = np.linspace(0, n_train - 1, _SCALED).astype(np.intp)
-            scores = self.annotator_.score_tags(X if n_train <= _SCALED else take(X, evenly))
+            scores = self.annotator_.score_tags(take(X, evenly(n_pictures(X), _SCALED)))
             self.score_means_ = scores.mean(axis=0)
             self.score_deviations_ = np.maximum(scores.std(axis=0), np.finfo(np.float32).eps)
         if hasattr(self.annotator_, "n_features_in_"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-#: One question in so many measures, as soon as there are so many answers; before, fewer: first answers teach most.
+#: One question in ten measures, as soon as there are 150 answers; before, fewer: first answers teach most.
 _EVERY, _SETTLED = 10, 150
 
 

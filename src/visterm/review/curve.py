@@ -26,9 +26,9 @@ from visterm.review.documents import CurvePoint
 from visterm.review.heads import Heads
 from visterm.storage import write_text_atomically
 
-#: A portion has so many labels; so many portions are kept.
+#: The labels of a portion, and the most portions that are kept.
 _PORTION, _MOST_PORTIONS = 10, 60
-#: What is said of so many pictures of the measuring order, and of so many labelled ones, is kept.
+#: What is said of this many pictures of the measuring order, and of as many labelled ones, is kept.
 _WATCHED = 200
 #: Decisions that a person makes in ten minutes, about one in four seconds.
 _IN_TEN_MINUTES = 150

@@ -20,11 +20,11 @@ from visterm.collection.moment import Collection
 from visterm.collection.view import View
 from visterm.review.head import ClassHead, TagHead, class_doubt, fit_classes, fit_tags, tag_doubt
 
-#: So many answers count as asked just now: pictures like theirs wait. Tried: 0, 24, 48 and 96.
+#: This many answers count as asked just now: pictures like theirs wait. Tried: 0, 24, 48 and 96.
 _RECENT = 24
 #: A head needs this many labelled pictures.
 _LEAST = 4
-#: So many complete descriptions tell which tags pictures lack; then a part of a description is no description.
+#: This many complete descriptions tell which tags pictures lack; then a part of a description is no description.
 _ENOUGH = 10
 _MOST_ERRORS = 200
 #: A label looks wrong if the head gives it at most this probability, and another class at least that.

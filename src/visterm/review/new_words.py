@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating[Any]]
 
-#: Twice as many groups as a person names, and at most so many: groups with the same word are put together again.
+#: The most groups, twice as many as a person names: groups with the same word are put together again.
 _MOST_GROUPS = 120
 #: Groups are found among at most this many pictures; the others join the nearest.
 _MOST_GROUPED = 5000
 #: After this many answers a new word is a tag whose likely pictures are shown.
 ENOUGH = 20
-#: Pictures that are at least so likely are listed, and at most so many.
+#: Pictures of at least this probability are listed, and at most this many.
 _LIKELY, _MOST_LIKELY = 0.3, 500
 #: Without anything that knows the word, this is the log-odds that a picture shows it.
 _RARE = -3.0
@@ -108,7 +108,7 @@ class NewWords:
         return decide(self._holdings, [Decision(number, "tag", tag, "accepted") for number in found.pictures.ids])
 
     def decline(self, word: str, *, decline: bool = True) -> DeclinedWords:
-        """Suggest a word no more; without ``decline``, take that back."""
+        """Stop suggesting a word; without ``decline``, suggest it again."""
         with self._guard:
             declined = self._declined()
             (declined.add if decline else declined.discard)(clean_name(word))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from visterm.catalogue.acts import Extent
 from visterm.catalogue.labels import Kind
 from visterm.collection.judgements import Judged, LikelyName, believed
-from visterm.collection.measuring import MeasuringSample
+from visterm.collection.measuring import MeasuringSample, tags_of
 from visterm.collection.rows import PictureRow, rows_of
 from visterm.collection.view import View
 from visterm.errors import InputError
@@ -102,8 +102,7 @@ def likely(view: View, fit: Heads, row: int, kinds: Sequence[Kind]) -> list[Like
         denied = truth.denied_classes.get(place, frozenset())
         found += _best(believed(view.class_judgements, fit.class_judged, at), denied)
     if "tag" in kinds and fit.tag_judged is not None:
-        own = truth.rejected.indices[truth.rejected.indptr[place] : truth.rejected.indptr[place + 1]]
-        denied = frozenset(truth.tag_names[column] for column in own.tolist())
+        denied = tags_of(truth, place, denied=True)
         found += _best(believed(view.tag_judgements, fit.tag_judged, at), denied)
     return found
 
@@ -215,15 +214,13 @@ def _among(view: View, fit: Heads, numbers: Collection_[int]) -> NDArray[np.bool
 def open_errors(view: View, fit: Heads, kept: Collection_[tuple[int, str, str]]) -> list[Doubted]:
     """The likely errors that are still open: the label still stands, and nobody has confirmed it."""
     truth = view.collection.truth
-    column = {name: place for place, name in enumerate(truth.tag_names)}
     standing = []
     for number, said, option in fit.errors:
         row = view.row_of.get(number)
         if row is None or (number, option.kind, said) in kept:
             continue
         at = int(view.rows[row])
-        own = truth.tags.indices[truth.tags.indptr[at] : truth.tags.indptr[at + 1]]
-        if truth.classes[at] == said if option.kind == "class" else column.get(said, -1) in own:
+        if truth.classes[at] == said if option.kind == "class" else said in tags_of(truth, at):
             standing.append((number, said, option))
     return standing
 

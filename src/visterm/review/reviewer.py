@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Collection as Collection_
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -38,7 +38,6 @@ from visterm.review.documents import Groups, PictureGroup, Questions, Queue, Rev
 from visterm.review.head import group
 from visterm.review.heads import Heads, fit_heads
 from visterm.review.queues import (
-    Asked,
     about_error,
     about_tag,
     asked_of,
@@ -126,16 +125,17 @@ class Reviewer:
         fit = self._current(view)
         if queue == "errors":
             found = [each for each in open_errors(view, fit, self._known_kept()) if each[0] not in without]
-            return self._asked(view, fit, queue, [about_error(view, fit, *each) for each in found[:limit]], len(found))
+            asked = [about_error(view, fit, *each) for each in found[:limit]]
+            return documented(self._holdings, view, fit, queue, asked, len(found))
         if queue == "tag":
             asked = about_tag(view, fit, tag or "", without)
-            return self._asked(view, fit, queue, asked[:limit], len(asked))
+            return documented(self._holdings, view, fit, queue, asked[:limit], len(asked))
         if queue == "six":
             return documented_sixes(self._holdings, view, fit, *sixes(view, fit, tag, without, limit))
         if queue == "measure":
             rows = list(self._to_measure(view, fit, without))
             some = rows[:limit]
-            return self._asked(view, fit, queue, asked_of(view, fit, some), len(rows), some)
+            return documented(self._holdings, view, fit, queue, asked_of(view, fit, some), len(rows), some)
         return self._teach(view, fit, without, limit)
 
     def groups(self, *, limit: int = 30) -> Groups:
@@ -283,7 +283,7 @@ class Reviewer:
         rows = undecided(view, fit)
         rows = rows[~np.isin(view.ids[fit.places[rows]], list(without))]
         if not len(rows) or not fit.kinds:
-            return self._asked(view, fit, "teach", [], len(rows))
+            return documented(self._holdings, view, fit, "teach", [], len(rows))
         samples = [self._sample(view, kind) for kind in fit.kinds]
         acts = np.stack([sample.act for sample in samples])
         measured, answered = (int((acts == act).any(axis=0).sum()) for act in (Act.MEASURED, Act.ANSWERED))
@@ -299,15 +299,4 @@ class Reviewer:
         )
         found = dict(both)
         measuring = [row for row, measures in found.items() if measures]
-        return self._asked(view, fit, "teach", asked_of(view, fit, list(found)), len(rows), measuring)
-
-    def _asked(
-        self,
-        view: View,
-        fit: Heads,
-        queue: Queue,
-        asked: Sequence[Asked],
-        left: int,
-        measuring: Sequence[int] = (),
-    ) -> Questions:
-        return documented(self._holdings, view, fit, queue, asked, left, measuring)
+        return documented(self._holdings, view, fit, "teach", asked_of(view, fit, list(found)), len(rows), measuring)

@@ -57,7 +57,9 @@ def check_regular(status: os.stat_result, max_bytes: int | None) -> None:
 
 def _opened(path: Path, max_bytes: int | None) -> tuple[io.BufferedReader, os.stat_result]:
     try:
-        stream: io.BufferedReader = io.BufferedReader(io.FileIO(path, opener=_open_at_once), _BUFFER_BYTES)
+        at_once = getattr(os, "O_NONBLOCK", 0)
+        file = io.FileIO(path, opener=lambda name, flags: os.open(name, flags | at_once))
+        stream: io.BufferedReader = io.BufferedReader(file, _BUFFER_BYTES)
     except OSError as error:
         if error.errno == errno.ENXIO:  # a socket cannot even be opened
             raise InputError(_NOT_REGULAR) from error
@@ -78,7 +80,3 @@ def _check_size(n_bytes: int, max_bytes: int) -> None:
     if n_bytes > max_bytes:
         shown = f"{max_bytes // 2**20} MiB" if max_bytes >= 2**20 else f"{max_bytes} bytes"
         raise InputError(f"the file is larger than {shown}")
-
-
-def _open_at_once(file: str, flags: int) -> int:
-    return os.open(file, flags | getattr(os, "O_NONBLOCK", 0))

@@ -53,7 +53,7 @@ class ContextualDistance(CCA):
 
     def transform_training(self, X: Features, tags: Any) -> NDArray[Any]:
         """The codes of pictures whose tags are known. Rows without tags get the codes of queries."""
-        features = check_feature_mapping(self, X, fitting=False, halves=True)
+        features = check_feature_mapping(self, X, fitting=False)
         tags = check_tags(tags, n_pictures(features), n_tags=len(self.y_mean_))
         codes = self._projected(features, self.components_)
         if self.views == 1:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.eigenvectors import principal_axes
+from visterm.compute.rows import slices, unit
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.integer[Any]]
@@ -22,16 +23,11 @@ def reduced(X: Floats, n_directions: int = N_DIRECTIONS) -> Floats:
     >>> reduced(np.eye(4, dtype=np.float32), 2).shape
     (4, 3)
     """
-    unit = _unit(X if len(X) <= _MOST_COMPARED else X[sample(len(X), _MOST_COMPARED)])
-    mean, axes = principal_axes(unit, min(n_directions, *unit.shape))
+    compared = unit(X if len(X) <= _MOST_COMPARED else X[sample(len(X), _MOST_COMPARED)])
+    mean, axes = principal_axes(compared, min(n_directions, *compared.shape))
     directions = axes.astype(np.float32)
-    blocks = (X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK))
-    Z = np.vstack([(_unit(block) - mean) @ directions for block in blocks])
-    return np.hstack([_unit(Z), np.ones((len(Z), 1), np.float32)])
-
-
-def _unit(X: Floats) -> Floats:
-    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+    Z = np.vstack([(unit(X[rows]) - mean) @ directions for rows in slices(len(X), _BLOCK)])
+    return np.hstack([unit(Z), np.ones((len(Z), 1), np.float32)])
 
 
 def sample(n: int, size: int, random_state: int = 0) -> Integers:

@@ -36,13 +36,13 @@ class FeatureMaps(Estimator):
     def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
         """Learn the map of every feature; tags are not used."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
+        features = check_feature_mapping(self, X, fitting=True)
         self.maps_ = {name: self._map_of(name, matrix) for name, matrix in features.items()}
         return self
 
     def transform(self, X: Features) -> dict[str, Matrix]:
         """The codes of pictures by every feature."""
-        features = check_feature_mapping(self, X, fitting=False, halves=True)
+        features = check_feature_mapping(self, X, fitting=False)
         return {
             name: matrix if self.maps_[name] is None else self.maps_[name].transform(matrix)
             for name, matrix in features.items()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.eigenvectors import axes_between, inverse_roots, leading, with_fixed_signs
+from visterm.compute.rows import slices
 from visterm.contracts import FROM_1, Features, Matrix, check_features, declared, in_single, is_several
 from visterm.subspace.linear.linear_embedding import MAX_COVARIANCE_DIMS, LinearEmbedding
 from visterm.subspace.linear.moments import Moments
@@ -120,15 +121,12 @@ def _single_blocks(X: Matrix) -> Iterator[Matrix]:
     if X.dtype != np.float16:
         yield X
         return
-    size = max(1, _WIDENED // X.shape[1])
-    for start in range(0, X.shape[0], size):
-        yield in_single(X[start : start + size])
+    for rows in slices(X.shape[0], max(1, _WIDENED // X.shape[1])):
+        yield in_single(X[rows])
 
 
 def _centred_columns(X: Matrix, mean: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Some columns at a time, dense, in double precision, minus their means."""
-    width = max(1, _BLOCK_BYTES // (8 * max(1, X.shape[0])))
-    for start in range(0, X.shape[1], width):
-        columns = slice(start, start + width)
+    for columns in slices(X.shape[1], max(1, _BLOCK_BYTES // (8 * max(1, X.shape[0])))):
         part = X[:, columns]
         yield columns, (part if isinstance(part, np.ndarray) else part.toarray()) - mean[columns]

@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
 from visterm.compute import progress
+from visterm.compute.rows import slices
 from visterm.contracts import FROM_1, Features, Scores, check_classes, declared, rows_with_class
 from visterm.topics.inference import em
 from visterm.topics.inference.em import Array, TopicStatistics
@@ -140,8 +141,7 @@ class _EStep:
 def picture_bounds(bags: sparse.csr_array, topics: Array, alpha: Array, gamma: Array) -> Array:
     """The evidence bound of every picture at its posterior ``gamma`` and the best topics of its tokens."""
     bounds = np.empty(bags.shape[0])
-    for start in range(0, len(bounds), _BLOCK_ROWS):
-        rows = slice(start, start + _BLOCK_ROWS)
+    for rows in slices(len(bounds), _BLOCK_ROWS):
         bounds[rows] = _bounds(bags[rows], topics, alpha, gamma[rows])
     return bounds
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -147,15 +147,11 @@ def _in_use() -> str:
 
 
 def _described(pair: Pair, in_use: bool) -> InstalledPair:
-    trial = pair.trial
     return InstalledPair(
         name=pair.name,
         full_name=pair.full_name,
         in_use=in_use,
-        n_dims=trial.n_dims,
-        text_length=trial.text_length,
-        padded=trial.padded,
-        seconds_per_picture=trial.seconds_per_picture,
+        **asdict(pair.trial),
         megabytes=round(pair.n_bytes / 2**20, 1),
         source=pair.source,
         installed=pair.installed,

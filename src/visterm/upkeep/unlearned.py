@@ -16,11 +16,11 @@ from visterm.review import Reviewer
 When = Literal["off", "ask", "self"]
 _SETTING = "learn"
 _USUAL: When = "ask"
-#: It is time to learn after so many changes; or after so few, if the review would answer for so many pictures, and for
-#: this share of them, otherwise than the models.
+#: It is time to learn after 30 changes; or after 5, if the review would answer otherwise than the models for 3
+#: pictures, and for one in a hundred.
 _MANY, _FEW = 30, 5
 _CHANGED, _CHANGED_SHARE = 3, 0.01
-#: An answer of the review is one if it is at least so probable.
+#: An answer of the review is one from this probability on.
 _SURE = 0.5
 
 

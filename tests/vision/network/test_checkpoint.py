@@ -133,7 +133,7 @@ class Attack:
 def test_nothing_that_a_file_asks_for_is_executed(read, tmp_path, place, protocol):
     made = tmp_path / "made"
     hostile = pickle.dumps(Attack(made), protocol)
-    with pytest.raises(InputError, match=r"weights\.pth is no readable file of torch weights"):
+    with pytest.raises(InputError, match=r"weights\.pth cannot be read as torch weights"):
         read(*PARTS[:place], hostile, *PARTS[place + 1 :])
     assert not made.exists()
     pickle.loads(hostile)
@@ -258,7 +258,7 @@ def test_a_file_with_a_wrong_byte_is_read_or_refused(read):
 
 def test_other_files_are_refused(read, tmp_path):
     for data in (b"", b"weights", b"\x80\x05N."):
-        with pytest.raises(InputError, match="no readable file"):
+        with pytest.raises(InputError, match="cannot be read as torch weights"):
             read(data)
     with pytest.raises(InputError, match="byte order"):
         read(*PARTS[:2], MACHINE.replace(b"\x88", b"\x89"), *PARTS[3:])

@@ -80,7 +80,10 @@ def make_record(
 
 def record_from_row(reading: Reading, where: str, row: Mapping[str, object]) -> Record | None:
     """The record of a table's row, whose keys are column names as in :data:`COLUMNS`; other columns are ignored."""
-    cells = {column: _first(row, names) for column, names in COLUMNS.items()}
+    cells = {
+        column: next((row[name] for name in names if row.get(name) is not None), None)
+        for column, names in COLUMNS.items()
+    }
     if cells["file_name"] is None:
         reading.skip(where, "it has no file_name")
         return None
@@ -228,10 +231,6 @@ def refuse_twice(path: Path, columns: Sequence[str]) -> None:
     for name in (name for names in COLUMNS.values() for name in names):
         if columns.count(name) > 1:
             raise InputError(f"{path}: the column {name!r} is there twice: rename or remove one of them")
-
-
-def _first(row: Mapping[str, object], names: Iterable[str]) -> object:
-    return next((row[name] for name in names if row.get(name) is not None), None)
 
 
 def _regions_of_cell(cell: object) -> list[tuple[object, object]]:

@@ -92,10 +92,11 @@ class _Said:
 
 
 def _annotations(path: Path, content: dict[str, object], reading: Reading) -> dict[int | str, _Said]:
+    listed = content.get("categories")
     categories = {
         category["id"]: category.get("name")
-        for category in _objects(content.get("categories"))
-        if isinstance(category.get("id"), int | str)
+        for category in (listed if isinstance(listed, list) else [])
+        if isinstance(category, dict) and isinstance(category.get("id"), int | str)
     }
     said: dict[int | str, _Said] = defaultdict(_Said)
     entries = content.get("annotations")
@@ -125,10 +126,6 @@ def _without_outline(entry: dict[str, object]) -> dict[str, object]:
     """Drop the outline at once: outlines make up most of the file and are not needed."""
     entry.pop("segmentation", None)
     return entry
-
-
-def _objects(value: object) -> list[dict[str, object]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _corners(box: object) -> object:

@@ -81,7 +81,11 @@ def _records(
         ]
         found += _embedded_labels(parent / name, where, reading, guesses)
         if any(labels != PacketLabels() for labels in found):
-            captions = (labels.caption for labels in found if labels.caption and not _is_stock(labels))
+            captions = (  # none of a camera; what Visterm wrote came from a person
+                labels.caption
+                for labels in found
+                if labels.caption and (labels.catalogue or not is_stock_description(labels.caption))
+            )
             record = make_record(
                 reading,
                 where,
@@ -92,11 +96,6 @@ def _records(
             )
             if record and replace(record, path="") != Record(""):
                 yield replace(record, echo=_echo(found))
-
-
-def _is_stock(labels: PacketLabels) -> bool:
-    """Whether the caption comes from a camera; what Visterm wrote came from a person."""
-    return labels.catalogue is None and is_stock_description(labels.caption or "")
 
 
 class _Guesses:

@@ -62,11 +62,9 @@ def backup(
 ) -> None:
     """Write all labels with their history to one file. It does not contain the pictures."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.backup(file), as_json, _print_backup)
-
-
-def _print_backup(done: labels.BackedUp) -> None:
-    say(f"{done.file}: {counted(done.n_pictures, 'picture')}, {done.n_bytes / 1e6:.1f} MB")
+        done = photos.backup(file)
+        said = f"{done.file}: {counted(done.n_pictures, 'picture')}, {done.n_bytes / 1e6:.1f} MB"
+        show(done, as_json, lambda _: say(said))
 
 
 def restore(
@@ -81,4 +79,4 @@ def restore(
 
 def _print_restored(done: labels.Restored) -> None:
     say(f"restored {counted(done.n_pictures, 'picture')} from {done.file}")
-    say(f"what was there before is kept in {done.kept}: visterm restore brings it back, and you may delete it")
+    say(f"the labels from before are in {done.kept}: visterm restore brings them back, and you may delete it")

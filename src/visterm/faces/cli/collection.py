@@ -167,7 +167,7 @@ def _file_lines(files: catalogue.scan.Files) -> list[str]:
         lines.append(f"{files.unreadable} of these cannot be read as pictures: 'visterm status' says why")
     if files.gone:
         lines.append(
-            f"{counted(files.gone, 'file')} gone since the last time; their labels are kept, should they return"
+            f"{counted(files.gone, 'file')} gone since the last time; their labels are kept in case they return"
         )
     if files.removed:
         them = "it" if files.removed == 1 else "them"
@@ -288,8 +288,5 @@ def attach(
 ) -> None:
     """Give a record that has lost its file a new file, which then has its labels."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.attach(record, file), as_json, _print_attached)
-
-
-def _print_attached(done: labels.Attached) -> None:
-    say(f"{', '.join(done.paths)} has {counted(done.labels, 'label')} now")
+        done = photos.attach(record, file)
+        show(done, as_json, lambda _: say(f"{', '.join(done.paths)} has {counted(done.labels, 'label')} now"))

@@ -19,7 +19,7 @@ app = typer.Typer(
 @app.command()
 def install(
     source: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of an exported pair, or a zip of it.")],
-    name: Annotated[str | None, typer.Option("--name", help="What to call it (default: as the folder).")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Its name (default: that of the folder).")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Install an image-text pair for all your collections. Search by any words uses it from then on.
@@ -41,7 +41,8 @@ def show_list(as_json: JsonOption = False) -> None:
 
 @app.command()
 def remove(
-    name: Annotated[str, typer.Argument(help="What 'visterm encoder list' calls it.")], as_json: JsonOption = False
+    name: Annotated[str, typer.Argument(help="Its name, as 'visterm encoder list' shows it.")],
+    as_json: JsonOption = False,
 ) -> None:
     """Delete a pair. Models that learned with it cannot be used until it is installed again."""
     with command(as_json=as_json):

@@ -19,7 +19,9 @@ FolderOption = Annotated[Path, typer.Option("--folder", help="Where the experime
 def list_experiments(folder: FolderOption = Path("experiments"), as_json: JsonOption = False) -> None:
     """List the experiments."""
     with command(as_json=as_json):
-        show(research.experiments.listed(folder), as_json, _print_experiments)
+        found = research.experiments.listed(folder)
+        rows = [(item.name, item.title) for item in found.experiments]
+        show(found, as_json, lambda _: table(("experiment", "what it is"), rows))
 
 
 @app.command()
@@ -30,14 +32,10 @@ def run(
     results: Annotated[Path, typer.Option(help="Where to write the table.")] = Path("results"),
     as_json: JsonOption = False,
 ) -> None:
-    """Run experiments: published | ours ± sd | same protocol? | seconds."""
+    """Run experiments, and print the published figures beside ours."""
     with command(as_json=as_json):
         report = research.experiments.run_experiments(names, data=data, folder=folder, results=results)
         show(report, as_json, _print_report)
-
-
-def _print_experiments(found: research.experiments.Experiments) -> None:
-    table(("experiment", "what it is"), [(item.name, item.title) for item in found.experiments])
 
 
 def _print_report(report: research.ExperimentsReport) -> None:

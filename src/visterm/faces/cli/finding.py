@@ -108,10 +108,7 @@ def _show_suggestions(
 ) -> None:
     def print_suggestions(done: find.Suggestions) -> None:
         if not (done.answers or done.skipped):
-            nothing = (
-                "there is no picture" if asked else "every picture is labelled already; name pictures to ask about"
-            )
-            say(nothing)
+            say("there is no picture" if asked else "every picture is labelled already; name pictures to ask about")
         for doubt in done.doubts if done.answers else ():
             say(doubt, style="yellow")
         for answer in done.answers:
@@ -221,7 +218,8 @@ def show_picture(
 ) -> None:
     """Draw what the machine sees in a picture."""
     with command(as_json=as_json):
-        show(find.showing.show_in(workspace, picture, feature=feature, output=output), as_json, _print_drawing)
+        done = find.showing.show_in(workspace, picture, feature=feature, output=output)
+        show(done, as_json, lambda _: say(f"written to {done.written}; 'visterm add' leaves it out"))
 
 
 def _write_sheet(photos: Workspace, found: find.Findings | find.Lookalikes, file: Path | None, as_json: bool) -> None:
@@ -229,10 +227,6 @@ def _write_sheet(photos: Workspace, found: find.Findings | find.Lookalikes, file
         written = photos.sheet(found, file)
         if not as_json:
             typer.echo(f"contact sheet written to {printable(str(written))}; 'visterm add' leaves it out")
-
-
-def _print_drawing(done: find.Drawing) -> None:
-    say(f"written to {done.written}; 'visterm add' leaves it out")
 
 
 def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> None:
@@ -257,7 +251,7 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> No
         _print_group(f"people say{_without(missing)}", by_people, why=why)
         _print_group(f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=why)
     if findings.guessed:
-        say(f"no picture is known to match, and none is likely to{guess}", style="bold")
+        say(f"no picture is known to match, and none is likely to match{guess}", style="bold")
     elif not n_shown:
         say(f"nothing found{guess}{hint}", style="bold")
     elif findings.n_likely is None or findings.n_likely > n_shown:

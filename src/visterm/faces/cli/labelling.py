@@ -142,11 +142,11 @@ def _print_labelled(done: labels.Labelled) -> None:
     if done.described:
         say(f"{counted(done.described, 'picture')} now described: you said all tags that fit")
     if done.not_cleared:
-        say(f"you had said nothing that could be cleared ({', '.join(done.not_cleared)})")
+        say(f"nothing that you said was there to clear ({', '.join(done.not_cleared)})")
     if done.imported:
         say(f"an import says this, so it stays: {_listed(done.imported)} (--no-tag NAME denies a tag)")
     for name, now in done.called.items():
-        say(f"{name} is called {now} now; noted {now}")
+        say(f"{name} is called {now} now, so {now} was noted")
     if done.nothing_suggested:
         where = done.nothing_suggested[0]
         if (number := len(done.nothing_suggested)) > 1:

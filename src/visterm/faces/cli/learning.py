@@ -149,7 +149,7 @@ def _figure(measure: str, value: float | None) -> str:
 
 
 def quality(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """Show how good the models in use are, and on what that rests."""
+    """Show how good the models in use are, and on which pictures that was measured."""
     with command(as_json=as_json), opened(workspace) as photos:
         show(photos.quality(), as_json, _print_quality)
 

@@ -24,7 +24,9 @@ def serve(
     read_only: Annotated[bool, typer.Option("--read-only", help="Show everything, but allow no changes.")] = False,
     learn: Annotated[
         str | None,
-        typer.Option(help="Who decides when to learn from new labels: off, ask or self. It is kept (at first: ask)."),
+        typer.Option(
+            help="Who decides when to learn from new labels: off, ask or self (default: as before, at first ask)."
+        ),
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:

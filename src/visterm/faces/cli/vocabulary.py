@@ -97,13 +97,10 @@ def accept(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give the pictures of a suggested word that tag."""
+    """Tag the pictures of a suggested word with it."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.new_words.accept(word, name), as_json, _print_accepted)
-
-
-def _print_accepted(done: labels.Labelled) -> None:
-    say(f"{counted(done.labels, 'picture')} tagged; visterm undo takes it back")
+        done = photos.new_words.accept(word, name)
+        show(done, as_json, lambda _: say(f"{counted(done.labels, 'picture')} tagged; visterm undo takes it back"))
 
 
 @app.command()
@@ -113,15 +110,11 @@ def decline(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Suggest a word no more for pictures without labels."""
+    """Stop suggesting a word for pictures without labels."""
     with command(as_json=as_json), opened(workspace) as photos:
         for word in words:
             done = photos.new_words.decline(word, decline=not take_back)
-        show(done, as_json, _print_declined)
-
-
-def _print_declined(done: review.DeclinedWords) -> None:
-    say(f"not suggested: {', '.join(done.declined) or 'nothing'}")
+        show(done, as_json, lambda done: say(f"not suggested: {', '.join(done.declined) or 'nothing'}"))
 
 
 @app.command()
@@ -136,7 +129,7 @@ def rename(
 @app.command()
 def merge(
     names: Annotated[list[str], typer.Argument(help="The names to merge.")],
-    into: Annotated[str, typer.Option(help="The name they become.")],
+    into: Annotated[str, typer.Option(help="The name that all of them get.")],
     kind: KindOption = _Kind.TAG,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
@@ -161,7 +154,8 @@ def suggest(
         if apply and proposed.merges:
             proposed = photos.propose_merges(kind=_kind(kind), apply=True)
         if as_json or proposed.applied:
-            show(proposed, as_json, _print_applied)
+            made = f"{counted(len(proposed.merges), 'merge')} made; visterm undo takes them back"
+            show(proposed, as_json, lambda _: say(made))
 
 
 def _print_merges(proposed: labels.Merges) -> None:
@@ -170,10 +164,6 @@ def _print_merges(proposed: labels.Merges) -> None:
         as_it_is(f"  {merge.command}")
     if not proposed.merges:
         say(f"no two {'classes' if proposed.kind == 'class' else 'tags'} look like forms of one word")
-
-
-def _print_applied(done: labels.Merges) -> None:
-    say(f"{counted(len(done.merges), 'merge')} made; visterm undo takes them back")
 
 
 @app.command()

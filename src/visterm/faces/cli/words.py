@@ -43,7 +43,9 @@ def install(
 def remove(as_json: JsonOption = False) -> None:
     """Delete the word vectors that are installed."""
     with command(as_json=as_json):
-        show(upkeep.words.remove(), as_json, _print_removed)
+        done = upkeep.words.remove()
+        said = "the word vectors were removed" if done.removed else "no word vectors were installed"
+        show(done, as_json, lambda _: say(said))
 
 
 def _print_installed(found: upkeep.words.InstalledWords) -> None:
@@ -53,7 +55,3 @@ def _print_installed(found: upkeep.words.InstalledWords) -> None:
         return
     say(f"{vectors.source}: {vectors.n_words} words of {vectors.n_dims} numbers")
     say(f"installed {vectors.installed}, {vectors.megabytes} MB in {vectors.file}")
-
-
-def _print_removed(done: upkeep.words.RemovedWords) -> None:
-    say("the word vectors were removed" if done.removed else "no word vectors were installed")

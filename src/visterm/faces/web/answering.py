@@ -37,6 +37,10 @@ async def workspace(request: Request) -> Workspace:
 
 Photos = Annotated[Workspace, Depends(workspace)]
 Number = Annotated[int, Path(ge=1, le=2**53, description="The picture's number.", examples=[1])]
+_NUMBERS = r"^([0-9]{1,18}(,[0-9]{1,18})*)?$"
+Without = Annotated[
+    str, Query(pattern=_NUMBERS, max_length=20_000, description="Pictures to leave out.", examples=["1,2"])
+]
 
 
 async def filters(

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from visterm.faces.web.answering import Photos, expensive
+from visterm.faces.web.answering import Photos, Without, expensive
 from visterm.faces.web.problems import documented
 from visterm.faces.web.teaching import Body, Name
 from visterm.review.word_documents import DeclinedWords, SuggestedWords, WordQuestions
@@ -31,7 +31,7 @@ def words(photos: Photos, limit: Annotated[int, Query(ge=1, le=200, examples=[24
 
 @router.post("/words/decline")
 def decline(photos: Photos, body: DeclineBody) -> DeclinedWords:
-    """Suggest a word no more."""
+    """Stop suggesting a word."""
     return photos.new_words.decline(body.word, decline=body.decline)
 
 
@@ -39,15 +39,7 @@ def decline(photos: Photos, body: DeclineBody) -> DeclinedWords:
 def questions(
     photos: Photos,
     word: Annotated[str, Query(min_length=1, max_length=1000, description="Any word.", examples=["boat"])],
-    without: Annotated[
-        str,
-        Query(
-            pattern=r"^([0-9]{1,18}(,[0-9]{1,18})*)?$",
-            max_length=20_000,
-            description="Pictures to leave out.",
-            examples=["1,2"],
-        ),
-    ] = "",
+    without: Without = "",
     limit: Annotated[int, Query(ge=1, le=100, examples=[5])] = 5,
 ) -> WordQuestions:
     """Pictures that may show a word, known or not. Answer with `/decisions`, `answering: "tag"`."""

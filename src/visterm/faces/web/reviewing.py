@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from visterm.catalogue.labels import Kind
-from visterm.faces.web.answering import Photos
+from visterm.faces.web.answering import Photos, Without
 from visterm.faces.web.teaching import Body, Name, Number
 from visterm.review.documents import Groups, Questions, Queue, ReviewState
 
@@ -42,15 +42,7 @@ def questions(
     photos: Photos,
     queue: Annotated[Queue, Query(description="What to ask about.", examples=["teach"])] = "teach",
     tag: Annotated[str | None, Query(max_length=1000, description="For the queue `tag`.", examples=["sky"])] = None,
-    without: Annotated[
-        str,
-        Query(
-            pattern=r"^([0-9]{1,18}(,[0-9]{1,18})*)?$",
-            max_length=20_000,
-            description="Pictures to leave out.",
-            examples=["1,2"],
-        ),
-    ] = "",
+    without: Without = "",
     limit: Annotated[int, Query(ge=1, le=100, examples=[20])] = 20,
 ) -> Questions:
     """The next questions of a queue, the most useful first."""

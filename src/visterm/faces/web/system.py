@@ -48,11 +48,7 @@ _SUMMARY = learn.reports.ReportSummary(
 )
 _FIGURE = figure("tags", "measuring sample", [Stratum(1.0, 56.8, 80)], model=_SUMMARY.model, baseline=0.35)
 _REPORT = learn.Report(
-    model=_SUMMARY.model,
-    method=_SUMMARY.method,
-    recipe=_SUMMARY.recipe,
-    made=_SUMMARY.made,
-    in_use=_SUMMARY.in_use,
+    **{name: getattr(_SUMMARY, name) for name in ("model", "method", "recipe", "made", "in_use")},
     pictures=400,
     pictures_with_class=0,
     pictures_with_tags=160,

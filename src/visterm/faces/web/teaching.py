@@ -103,7 +103,7 @@ class NamesBody(Body):
 
 
 class UndoBody(Body):
-    """Which action is meant."""
+    """The action to undo."""
 
     action: Number | None = Field(
         None,

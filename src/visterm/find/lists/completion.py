@@ -51,16 +51,13 @@ def complete(holdings: Holdings, text: str) -> Completions:
     if only in (None, "class"):
         of_class = np.bincount(view.classes[view.classes >= 0], minlength=len(view.class_names))
         known += [Completion(c, "class", int(n)) for c, n in zip(view.class_names, of_class, strict=True) if n]
-    found = [each for each in known if _begins(_plain(each.text), name)]
-    found.sort(key=lambda each: (not _plain(each.text).startswith(name), -each.pictures, each.text))
+    plain = {each: _plain(each.text) for each in known}
+    begun = (each for each in known if any(part.startswith(name) for part in (plain[each], *plain[each].split())))
+    found = [each for each in begun if plain[each] != name]
+    found.sort(key=lambda each: (not plain[each].startswith(name), -each.pictures, each.text))
     fields = [Completion(field, "field") for field in _FIELDS if field.startswith(word) and field != word]
     return Completions(start, [*found[:_MOST], *fields])
 
 
 def _plain(text: str) -> str:
     return unaccented(text.casefold())
-
-
-def _begins(name: str, typed: str) -> bool:
-    """Whether the name or one of its words begins so, and is not all of it."""
-    return name != typed and (name.startswith(typed) or any(part.startswith(typed) for part in name.split()))

@@ -108,7 +108,7 @@ class Gallery:
             told=[] if shown.told is None else shown.told.tolist(),
             n_likely=listed.n_likely,
             understood=listed.understood,
-            next=_cursor(end, now) if end < total else None,
+            next=base64.urlsafe_b64encode(json.dumps([end, now]).encode()).decode() if end < total else None,
             version=now,
         )
 
@@ -182,10 +182,6 @@ def _sorted(listed: Listed, view: View, sort: Sort) -> Listed:
     else:
         chosen = np.argsort(-view.doubt[rows], kind="stable")
     return listed.at(chosen)
-
-
-def _cursor(start: int, version: int) -> str:
-    return base64.urlsafe_b64encode(json.dumps([start, version]).encode()).decode()
 
 
 def _read_cursor(cursor: str | None) -> tuple[int, int | None]:

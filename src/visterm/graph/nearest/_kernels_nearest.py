@@ -74,6 +74,25 @@ def _draw(state: Any, n: int) -> int:
 
 
 @compiled(fastmath=SUMS)
+def _sides(rows: Any, part: Any, a: int, b: int, side: Any) -> int:
+    """``side``: which rows of ``part`` are nearer to row b than to row a; returns how many."""
+    normal = rows[a] - rows[b]
+    middle = np.float32(0)
+    for d in range(rows.shape[1]):
+        middle += normal[d] * (rows[a, d] + rows[b, d]) / 2
+    n_left = 0
+    for at in range(part.shape[0]):
+        value = np.float32(0)
+        row = part[at]
+        for d in range(rows.shape[1]):
+            value += normal[d] * rows[row, d]
+        # mutants: < -> <=: rows exactly on a cut may go to either side; a cut between copies is replaced
+        side[at] = value < middle
+        n_left += side[at]
+    return n_left
+
+
+@compiled
 def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
     """Cut the rows in two, again and again, until parts have at most ``leaf_size`` rows; returns the ends of leaves.
 
@@ -91,7 +110,6 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
     height = 1
     side = np.empty(n, np.bool_)
     room = np.empty(n, order.dtype)
-    normal = np.empty(rows.shape[1], np.float32)
     while height > 0:
         height -= 1
         first, last = firsts[height], lasts[height]
@@ -101,19 +119,7 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
             n_leaves += 1
             continue
         a, b = order[first + _draw(state, size)], order[first + _draw(state, size)]
-        middle = np.float32(0)
-        for d in range(rows.shape[1]):
-            normal[d] = rows[a, d] - rows[b, d]
-            middle += normal[d] * (rows[a, d] + rows[b, d]) / 2
-        n_left = 0
-        for at in range(first, last):
-            value = np.float32(0)
-            row = order[at]
-            for d in range(rows.shape[1]):
-                value += normal[d] * rows[row, d]
-            # mutants: < -> <=: rows exactly on a cut may go to either side; a cut between copies is replaced
-            side[at] = value < middle
-            n_left += side[at]
+        n_left = _sides(rows, order[first:last], a, b, side[first:last])
         # A cut that leaves nearly all rows on one side, as with copies, is replaced by a random one.
         if _UNEVEN * min(n_left, size - n_left) <= size:
             for at in range(first, last):

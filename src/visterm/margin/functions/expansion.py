@@ -64,7 +64,7 @@ class ExpansionEstimator(Estimator):
         self._forget("feature_widths_")
         if name in kernels.PRODUCTS:
             # mutants: True -> False (2): the same numbers, but halves are widened at once and take more memory
-            return as_given(X, check_feature_mapping(self, X, fitting=True, halves=True))
+            return as_given(X, check_feature_mapping(self, X, fitting=True))
         if is_several(X):
             raise InputError(
                 f"the kernel {name} takes one feature, but X has {len(X)}: choose auto or weighted-product"
@@ -143,7 +143,7 @@ class ExpansionEstimator(Estimator):
         """(n_pictures, n_support): the kernel between pictures and the support."""
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.PRODUCTS:
-            return self.product_kernel_.transform(check_feature_mapping(self, X, fitting=False, halves=True))
+            return self.product_kernel_.transform(check_feature_mapping(self, X, fitting=False))
         X = check_features(self, X, fitting=False, halves=True)
         if name == "precomputed":
             return X[:, self.support_]

@@ -80,7 +80,7 @@ class ProductKernel(Estimator):
 
     def transform(self, X: Features) -> Array:
         """(n_pictures, n_train) float32: the kernel between pictures and the training pictures."""
-        return self._against_training(check_feature_mapping(self, X, fitting=False, halves=True))
+        return self._against_training(check_feature_mapping(self, X, fitting=False))
 
     def select(self, rows: Array) -> "ProductKernel":
         """The same kernel against some of the training pictures only."""
@@ -96,7 +96,7 @@ class ProductKernel(Estimator):
         Distances are computed one feature after the other, since converted copies of wide features are large.
         """
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
+        features = check_feature_mapping(self, X, fitting=True)
         metrics = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
         given = all(metric == PRECOMPUTED for metric in metrics.values())
         n_train = n_pictures(X) if rows is None else len(rows)

@@ -287,11 +287,8 @@ def shuffle(order: Array, state: Any) -> Any:
 
 
 @compiled
-def solve_inside(G: Array, f: Array, at: Coordinates, loss: LossCode) -> None:
-    """Move the coordinates inside their range towards the solution of their linear system, as far as the dual rises.
-
-    With theta = C b y the dual's gradient is ``y (1 - gamma b) - f`` and its Hessian ``-(G + diag(gamma / C))``.
-    """
+def _towards_solution(G: Array, f: Array, at: Coordinates, loss: LossCode) -> Array:
+    """The step of theta after some conjugate gradients for the coordinates inside their range; 0 for all others."""
     b, y, C = at
     _, gamma, low, high = loss
     size = len(f)
@@ -318,9 +315,22 @@ def solve_inside(G: Array, f: Array, at: Coordinates, loss: LossCode) -> None:
         following = float((residual * residual).sum())
         direction = (residual + (following / squared) * direction).astype(f.dtype)
         squared = following
-    # The step is 0 for coordinates that are not inside. First try the whole step, with each coordinate clipped to its
-    # range. If that lowers the dual, take the longest step along the line that stays in range. This cannot lower the
-    # dual: it is concave, and the line leads to its maximum.
+    return step
+
+
+@compiled
+def solve_inside(G: Array, f: Array, at: Coordinates, loss: LossCode) -> None:
+    """Move the coordinates inside their range towards the solution of their linear system, as far as the dual rises.
+
+    With theta = C b y the dual's gradient is ``y (1 - gamma b) - f`` and its Hessian ``-(G + diag(gamma / C))``.
+    """
+    b, y, C = at
+    _, gamma, low, high = loss
+    size = len(f)
+    step = _towards_solution(G, f, at, loss)
+    # First try the whole step, with each coordinate clipped to its range. If that lowers the dual, take the longest
+    # step along the line that stays in range. This cannot lower the dual: it is concave, and the line leads to its
+    # maximum.
     longest = 1.0
     # mutants: 2 -> 3: a third attempt would be the second one again
     for attempt in range(2):

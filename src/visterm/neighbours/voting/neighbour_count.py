@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute.rows import evenly
 from visterm.distances import nearest
 from visterm.measures import WordF
 
@@ -43,6 +44,6 @@ def choose_neighbours(X: Any, tags: Any, metric: str) -> int:
     n = int(X.shape[0])
     if n < 3:
         return 1
-    rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)
+    rows = evenly(n, SAMPLE)
     near, _ = nearest(X[rows], X, max(NEIGHBOUR_COUNTS), metric=metric, own_rows=rows)
     return NEIGHBOUR_COUNTS[int(np.argmax(f_by_neighbours(near, tags, tags[rows])))]

@@ -31,7 +31,7 @@ class TaggedPictures(AnnotatorMixin, Estimator):
 
     def _keep_tagged(self, X: Features, tags: Any) -> tuple[dict[str, Matrix], sparse.csr_array]:
         """The checked features and tags of all pictures; remembers which are tagged."""
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
+        features = check_feature_mapping(self, X, fitting=True)
         tags = check_tags(tags, n_pictures(features))
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute import progress
+from visterm.compute.rows import evenly, slices
 from visterm.compute.threads import in_threads
 
 Floats = NDArray[np.float64]
@@ -61,8 +62,7 @@ def tally(shares: Floats, neighbours: Rows, tags: sparse.csr_array) -> Floats:
 
 def _blocks(shape: tuple[int, ...]) -> list[slice]:
     """Blocks of pictures with a bounded number of votes."""
-    size = max(1, _BLOCK // max(1, shape[1]))
-    return [slice(start, start + size) for start in range(0, shape[0], size)]
+    return slices(shape[0], max(1, _BLOCK // max(1, shape[1])))
 
 
 class Votes:
@@ -85,7 +85,7 @@ class Votes:
     def sample(self) -> NDArray[np.intp]:
         """Pictures, from the first to the last, that suffice to learn a few weights; all of them if they are few."""
         n_pictures, most = len(self.neighbours), max(1, _MAX_PAIRS // self.tags.shape[1])
-        return np.linspace(0, n_pictures - 1, min(n_pictures, most)).astype(np.intp)
+        return evenly(n_pictures, most)
 
     def of_pictures(self, rows: NDArray[np.intp]) -> "Votes":
         """The votes of some of the pictures."""

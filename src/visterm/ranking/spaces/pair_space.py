@@ -1,25 +1,22 @@
 """The space of a pair of encoders that were made for each other: pictures already lie near their texts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import Estimator, Features
+from visterm.contracts import Estimator, Features, declared
 from visterm.errors import InputError
 from visterm.language.text_encoder import text_encoder
 from visterm.ranking.spaces.said_texts import class_vectors
-
-Array = NDArray[Any]
 
 #: The mean of the pictures counts half where there are this many.
 _FEW_FOR_MEAN = 10
 
 
+@declared
 class PairSpace(Estimator):
     """Scores that can be compared between texts: products of pictures and texts, each around their mean.
 
@@ -34,15 +31,12 @@ class PairSpace(Estimator):
     EfficientNet-Lite2, mapped to texts, for a pair).
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"encoder": [str]}
+    encoder: str
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "mean_picture_": "n_dims",
         "mean_text_": "n_dims",
         "second_moment_": "n_dims n_dims",
     }
-
-    def __init__(self, encoder: str) -> None:
-        self.encoder = encoder
 
     def fit(self, X: Features) -> Self:
         """Learn where the pictures lie."""

@@ -83,7 +83,7 @@ def expected_likelihood(A: PictureGaussians, B: PictureGaussians | None = None) 
     others = A if B is None else B
     if A.means.shape[1] != others.means.shape[1]:
         raise InputError(f"descriptors of {A.means.shape[1]} and {others.means.shape[1]} dimensions cannot be compared")
-    from visterm.ranking.spaces._kernels_pictures import log_likelihoods
+    from visterm.ranking.spaces._kernels import log_likelihoods
 
     kernel = np.empty((len(A), len(others)))
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from visterm.compute.rows import unit
 from visterm.errors import InputError
 from visterm.language.text_encoder import TextEncoder, text_encoder
-from visterm.ranking.spaces.shared_space import unit
 
 Array = NDArray[Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.ranking.spaces.shared_space import unit
+from visterm.compute.rows import unit
 
 Array = NDArray[Any]
 

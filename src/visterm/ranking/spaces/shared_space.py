@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.eigenvectors import leading
+from visterm.compute.rows import unit
 from visterm.contracts import FROM_1, POSITIVE, Estimator, declared
 from visterm.subspace import cholesky_whitening
 
@@ -58,17 +59,6 @@ class SharedSpace(Estimator):
     def texts(self, centred: Array) -> Array:
         """The codes of texts, (n_texts, n_code)."""
         return unit(centred @ self.y_components_)
-
-
-def unit(rows: Array) -> Array:
-    """Rows of length one; zeros stay zeros.
-
-    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.maximum(lengths, np.finfo(rows.dtype).tiny))
 
 
 def crowding(codes: Array, others: Array, n_nearest: int) -> Array:

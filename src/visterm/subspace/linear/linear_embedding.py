@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute.eigenvectors import inverse_roots
+from visterm.compute.rows import slices
 from visterm.compute.threads import blas_threads_for
 from visterm.contracts import Features, Matrix, check_feature_mapping, check_tags, in_single, n_pictures, rows_with_tags
 from visterm.contracts.estimator import Estimator
@@ -67,7 +68,7 @@ class LinearEmbedding(Estimator):
 
     def transform(self, X: Features) -> NDArray[Any]:
         """The codes of pictures, (n_pictures, n_dims)."""
-        return self._projected(check_feature_mapping(self, X, fitting=False, halves=True), self.components_)
+        return self._projected(check_feature_mapping(self, X, fitting=False), self.components_)
 
     def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
         """Fit, then return the codes of the same pictures."""
@@ -116,7 +117,7 @@ class LinearEmbedding(Estimator):
         self, X: Features, tags: Any, *, fitting: bool
     ) -> tuple[Features, sparse.csr_array | None, NDArray[np.intp] | None]:
         """The checked pictures, their tags, and the rows to learn from (None: all)."""
-        checked = check_feature_mapping(self, X, fitting=fitting, halves=True)
+        checked = check_feature_mapping(self, X, fitting=fitting)
         if self.needs_covariance and self.n_features_in_ > MAX_COVARIANCE_DIMS:
             raise InputError(
                 f"{type(self).__name__} of {self.n_features_in_} features would need too large a covariance "
@@ -147,9 +148,7 @@ def project(
     codes = np.empty((n_rows, components.shape[1]), dtype)
     if isinstance(X, np.ndarray):
         mean, components = mean.astype(dtype), components.astype(dtype)
-        size = block_rows(X.shape[1])
-        for start in range(0, n_rows, size):
-            block = slice(start, start + size)
+        for block in slices(n_rows, block_rows(X.shape[1])):
             np.matmul(in_single(X[block if rows is None else rows[block]]) - mean, components, out=codes[block])
     elif n_rows:
         codes[:] = (X if rows is None else X[rows]) @ components - mean @ components

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute.parallel import split, sum_shards
+from visterm.compute.rows import slices
 from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, declared, in_single, n_pictures
 from visterm.errors import InputError
 
@@ -60,14 +61,14 @@ class Moments(Estimator):
         ``rows`` are the pictures that count (None: all); the features of the others are not copied.
         """
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
+        features = check_feature_mapping(self, X, fitting=True)
         return self._take(self._of(features, self._second_view(tags, n_pictures(features)), rows))
 
     def partial_fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
         """Add more pictures; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "n_pictures_"):
             return self.fit(X, tags, rows=rows)
-        features = check_feature_mapping(self, X, fitting=False, halves=True)
+        features = check_feature_mapping(self, X, fitting=False)
         return self._take(self + self._of(features, self._second_view(tags, n_pictures(features)), rows))
 
     def __add__(self, other: "Moments") -> "Moments":
@@ -212,8 +213,7 @@ def _tag_scatter(tags: sparse.csr_array) -> NDArray[np.float64]:
     """``sum_i (y_i - y_mean) (y_i - y_mean)^T``, (n_tags, n_tags)."""
     total = np.asarray(tags.sum(axis=0), np.float64).ravel()
     scatter: NDArray[np.float64] = (tags.T @ tags).astype(np.float64).toarray()
-    for start in range(0, len(total), _TAGS):  # the outer product as a whole would take as much memory again
-        part = slice(start, start + _TAGS)
+    for part in slices(len(total), _TAGS):  # the outer product as a whole would take as much memory again
         scatter[part] -= np.outer(total[part] / tags.shape[0], total)
     return scatter
 

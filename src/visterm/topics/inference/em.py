@@ -14,7 +14,7 @@ from scipy.special import digamma, gammaln, polygamma
 from visterm.compute import progress
 from visterm.compute.parallel import Shard, split
 from visterm.compute.threads import in_threads
-from visterm.contracts import Features, check_features, check_tags
+from visterm.contracts import Features, check_features, check_tags, rows_with_tags
 from visterm.errors import InputError
 
 Array = NDArray[np.float64]
@@ -89,8 +89,7 @@ def of_size(counts: sparse.csr_array, n_tokens: float | None) -> sparse.csr_arra
 def check_tag_bags(tags: Any, n_rows: int) -> sparse.csr_array:
     """``tags`` as float64 CSR; at least one picture must have one."""
     checked = check_tags(tags, n_rows)
-    if not checked.nnz:
-        raise InputError("no picture has a tag: at least one is needed to learn from")
+    rows_with_tags(checked)
     return checked.astype(np.float64)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute import progress
+from visterm.compute.rows import slices
 from visterm.errors import InputError
 from visterm.vision.encode.descriptor_pca import (
     as_descriptors,
@@ -205,9 +206,8 @@ def _score_blocks(rows: Rows, words: Rows) -> Iterator[tuple[slice, Rows]]:
     targets = _as_targets(words - centre)
     size = max(1, min(len(rows), _BLOCK_SCORES // len(words)))
     buffer = np.empty((size, len(words)), np.float32)
-    for start in range(0, len(rows), size):
-        block = slice(start, min(start + size, len(rows)))
-        yield block, np.matmul(_with_one(rows[block] - centre), targets.T, out=buffer[: block.stop - start])
+    for block in slices(len(rows), size):
+        yield block, np.matmul(_with_one(rows[block] - centre), targets.T, out=buffer[: block.stop - block.start])
 
 
 def _as_targets(words: Rows) -> Rows:

@@ -83,12 +83,12 @@ def read_checkpoint(path: Path | str) -> dict[str, NDArray[Any]]:
         return _arrays(BytesIO(data))
     except (ValueError, IndexError, KeyError, TypeError) as error:  # the last three: a program that makes no sense
         reason = str(error) if isinstance(error, _MalformedError) else "damaged, cut off, or of another kind"
-        raise InputError(f"{path} is no readable file of torch weights: {reason}") from error
+        raise InputError(f"{path} cannot be read as torch weights: {reason}") from error
 
 
 def _arrays(stream: BytesIO) -> dict[str, NDArray[Any]]:
     if _unpickled(stream) != _MAGIC or _unpickled(stream) != _LAYOUT:
-        raise _MalformedError("it does not begin as one")
+        raise _MalformedError("it begins in another way")
     if _unpickled(stream)["little_endian"] is not True:
         raise _MalformedError("its numbers have the other byte order")
     tensors, keys = _unpickled(stream), _unpickled(stream)

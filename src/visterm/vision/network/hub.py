@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.optional import first_line, imported
+from visterm.compute.rows import unit
 from visterm.errors import InputError, VistermError
 from visterm.vision.network.networks import TorchNetwork
 from visterm.vision.network.preprocessing import Preprocessing
@@ -60,9 +61,7 @@ class ClipNetwork(TorchNetwork):
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run the picture tower."""
-        vectors = super().embed(batch)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+        return unit(super().embed(batch))
 
 
 def _preprocessing(

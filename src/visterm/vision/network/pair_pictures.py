@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute.rows import unit
 from visterm.errors import InputError
 from visterm.pairs import Pair, Tower
 from visterm.pairs.parts import CONFIG, PICTURES, PREPARATION
@@ -31,8 +32,7 @@ class PairPictures:
 
     def embed(self, batch: NDArray[np.float32], *, seconds: float | None = None) -> NDArray[np.float32]:
         """Run the model; ``seconds`` is the most that one run may take."""
-        found = self.tower.run({PIXELS: batch}, seconds=seconds)
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        return unit(self.tower.run({PIXELS: batch}, seconds=seconds))
 
     def check(self) -> None:
         """Raises an error if the model does not take pictures of the size that the settings name."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute.rows import slices
 from visterm.errors import InputError
 from visterm.pairs import pair_named
 from visterm.storage import RowSpec
@@ -75,8 +76,7 @@ class NetworkRecipe(Recipe):
     def compute_batch(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """The vectors of several pictures of any sizes: (n_pictures, n_dims)."""
         rows = np.empty((len(pictures), self.network.n_dims), np.float32)
-        for start in range(0, len(pictures), self._batch_size):
-            part = slice(start, start + self._batch_size)
+        for part in slices(len(pictures), self._batch_size):
             rows[part] = self.network.embed(self.network.preprocessing.batch(pictures[part]))
         if not np.isfinite(rows).all():
             raise InputError("the network returns values that are not finite: check its preprocessing and precision")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute.rows import slices
 from visterm.errors import InputError
 from visterm.vision.encode.descriptor_pca import DescriptorPCA
 from visterm.vision.network.efficientnet_lite import EfficientNetLite
@@ -36,8 +37,8 @@ class NetworkGrid(LocalDescriptors):
         if self._pca is None:
             raise InputError("the recipe learns the axes of the network's places from pictures: train it first")
         described: list[Described] = []
-        for start in range(0, len(pictures), _BATCH):
-            part = pictures[start : start + _BATCH]
+        for batch in slices(len(pictures), _BATCH):
+            part = pictures[batch]
             described += [
                 (self._frames(rgb.shape, rows), self._pca.transform(rows))
                 for rgb, rows in zip(part, self._places(part), strict=True)
