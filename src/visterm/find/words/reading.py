@@ -117,7 +117,8 @@ class Reading:
     ignored without a word). ``hints`` tell how to write what was probably meant. ``understood`` says how each word was
     understood. ``by_look`` says that the look of pictures decides, not only the words: if no picture is likely, the
     likeliest are shown as guesses. ``some_first`` says that pictures with some of the words come before guesses.
-    ``looked`` has the words that only the look decides; ``others`` asks for the other words alone. Something is found from the probability ``nothing_below`` on (None: the usual one).
+    ``looked`` has the words that only the look decides; ``others`` asks for the other words alone. Something is found
+    from the probability ``nothing_below`` on (None: the usual one).
     """
 
     asked: Asked | None = None
