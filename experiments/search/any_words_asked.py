@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -158,6 +159,18 @@ def new_words(pictures: Pictures, n: int) -> list[Query]:
     used = pictures.used(n)
     words = sorted({word for own in pictures.truth.values() for word in own} - used)
     return [Query(word, "new", relevant_to(pictures, [word])) for word in words]
+
+
+def misspelt(pictures: Pictures, new: Iterable[Query]) -> list[Query]:
+    """The new words again: those that are misspelt are right for the pictures of the word that was meant."""
+    queries = tomllib.loads(Path(__file__).with_name("any_words_queries.toml").read_text(encoding="utf-8"))
+    meant: dict[str, str] = queries["slips"]
+    return [
+        Query(query.text, "misspelt", relevant_to(pictures, [meant[query.text]]))
+        if query.text in meant
+        else Query(query.text, "new, spelled right", query.relevant)
+        for query in new
+    ]
 
 
 def sentence_queries(pictures: Pictures, each: int) -> list[Query]:

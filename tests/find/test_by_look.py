@@ -113,7 +113,7 @@ def test_the_look_and_the_known_words_are_put_together(look, relevance):
     known = Leaf("dog", 3, likeness=np.log(np.array([0.9, 0.2, 0.3], np.float32)))
     fused = look.fused(Kind.KNOWN, "dog", known, (), complete=True)
     belief = believe(fused, heard(fused), 1.0)
-    odds = np.log([9.0, 0.25]) * relevance.coefficients_[Kind.KNOWN][4] + [1.0, -2.0]
+    odds = np.log([9.0, 0.25]) * relevance.coefficients_[Kind.KNOWN][-1] + [1.0, -2.0]
     assert np.exp(belief.log_p[:2]) == pytest.approx(expit(odds), rel=1e-4)
     assert np.exp(belief.log_p[2]) == pytest.approx(0.3, rel=1e-4)  # nobody looked: the words answer alone
     assert not belief.told.any()

@@ -24,6 +24,7 @@ from .words import folded as folded
 from .words import name_key as name_key
 from .words import places_of_names as places_of_names
 from .words import rows_by_word as rows_by_word
+from .words import sure_of_slip as sure_of_slip
 from .words import word_key as word_key
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "places_of_names",
     "rows_by_word",
     "stop_words",
+    "sure_of_slip",
     "text_encoder",
     "unaccented",
     "word_families",

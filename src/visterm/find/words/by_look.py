@@ -59,9 +59,9 @@ class ByLook:
         return self._texts.word_vectors(self._known)
 
     @staticmethod
-    def kind(terms: Sequence[Term], parts: Sequence[Part], n_unknown: int) -> Kind:
-        """What a query of these plain terms is; ``parts`` are its known words."""
-        is_known = any(_is_judged(part.asked) for part in parts)
+    def kind(terms: Sequence[Term], parts: Sequence[Part], n_unknown: int, like: Sequence[Asked] = ()) -> Kind:
+        """What a query of these plain terms is; ``parts`` are its known words, and some unknown ones are ``like`` others."""
+        is_known = any(map(_is_judged, (*(part.asked for part in parts), *like)))
         n_silent = len(terms) - len(parts) - n_unknown
         if len(terms) >= _SENTENCE and (n_silent or len(terms) > _SENTENCE):
             return Kind.SENTENCE if is_known else Kind.FOREIGN

@@ -116,8 +116,8 @@ class Reading:
     ``ignored`` the words that say nothing about pictures (of ``fillers``, the words that do not; ``silent`` words are
     ignored without a word). ``hints`` tell how to write what was probably meant. ``understood`` says how each word was
     understood. ``by_look`` says that the look of pictures decides, not only the words: if no picture is likely, the
-    likeliest are shown as guesses. ``looked`` has the words that only the look decides; ``others`` asks
-    for the other words alone. Something is found from the probability ``nothing_below`` on (None: the usual one).
+    likeliest are shown as guesses. ``looked`` has the words that only the look decides, ``like`` the known
+    words that some of them are like; ``others`` asks for the other words alone. Something is found from the probability ``nothing_below`` on (None: the usual one).
     """
 
     asked: Asked | None = None
@@ -131,6 +131,7 @@ class Reading:
     understood: list[Understood] = field(default_factory=list)
     by_look: bool = False
     looked: list[str] = field(default_factory=list)
+    like: list[Asked] = field(default_factory=list)
     others: Asked | None = None
     nothing_below: float | None = None
 
