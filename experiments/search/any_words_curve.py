@@ -25,6 +25,7 @@ from any_words_asked import (
     flickr,
     misspelt,
     new_words,
+    rare_words,
     sentence_queries,
     word_queries,
     workspace,
@@ -64,6 +65,7 @@ def _measured(options: argparse.Namespace, part: str, n: int) -> dict[str, Any]:
         *word_queries(pictures, n, drawn_words(options.data, part)),
         *new,
         *misspelt(pictures, new),
+        *rare_words(pictures, n),
         *sentence_queries(pictures, 1),
     ]
     words = [type(query)(query.text, "words", query.relevant) for query in queries if query.kind not in _APART]
@@ -71,7 +73,7 @@ def _measured(options: argparse.Namespace, part: str, n: int) -> dict[str, Any]:
     return figures(asking, [*queries, *words], len(pictures.truth))
 
 
-_APART = ("new", "new, spelled right", "misspelt", "sentence")
+_APART = ("new", "new, spelled right", "misspelt", "rare", "sentence")
 
 if __name__ == "__main__":
     main()

@@ -104,7 +104,7 @@ def test_the_look_helps_known_words_only_if_it_says_more():
 
 def test_by_their_look_alone_pictures_are_found_only_if_they_are_likelier_than_not():
     # without a floor, far less would do: most of these queries have a picture that stands out
-    truth = {Asked.UNKNOWN: 0.5, Asked.MIXED: 0.5, Asked.SENTENCE: 0.7, Asked.FOREIGN: 0.7}
+    truth = {Asked.UNKNOWN: 0.5, Asked.MIXED: 0.5, Asked.SENTENCE: 0.8, Asked.FOREIGN: 0.8}
     for kind, floor in truth.items():
         weak = TextRelevance().fit(queries(kind, 40, lambda z, _: -4.5 + z))
         assert weak.nothing_below_[kind] >= floor
