@@ -5,8 +5,9 @@
 
 The workspaces are those that any_words_curve.py and any_words_corel5k.py keep. *Honest*: of the queries that nothing
 fits, the share for which no picture counts as found. *Silent*: of those that something fits, the share for which
-nothing is listed, not even pictures that lack a word, or guesses. Translated queries rank the held-out pictures; beside each AvgP is that
-of the English query. ``--sheets``: pictures with the ten best of all pictures without labels for each sentence.
+nothing is listed, neither pictures that lack a word nor guesses. Translated queries rank the held-out pictures; beside
+each AvgP is that of the English query. ``--sheets``: pictures with the ten best of all pictures without labels for each
+sentence.
 """
 
 from __future__ import annotations

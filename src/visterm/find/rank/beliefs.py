@@ -80,7 +80,7 @@ class Beliefs:
         return np.minimum(np.logaddexp.reduce(values), _SUREST) if self._exclusive else np.maximum.reduce(values)
 
     def halves(self, word: str) -> NDArray[np.float16] | None:
-        """The stored log-probabilities of ``word`` for all rows, if they are float16 in row order and hold; else None."""
+        """The log-probabilities of ``word`` for all rows, if they are stored so, as float16 in row order; else None."""
         dimensions = self._dimensions[word]
         as_stored = self._in_order and len(dimensions) == 1 and not self._log_sure
         return self._snapshot.halves(dimensions[0]) if as_stored else None
@@ -102,7 +102,8 @@ class Leaf:
     """One word of a query, and everything known about it.
 
     ``told_by`` has the rows where people wrote the word, by the place they wrote it; ``denied`` has the rows where they
-    said no. A ``closed`` word matches only the rows where people wrote it. For other words, ``sources`` holds models'
+    said no. A ``closed`` word matches only the rows where people wrote it. If it is not sure that ``surer`` is meant, the
+    sources are less sure than those of that leaf. For other words, ``sources`` holds models'
     beliefs, each with its key of the word; where people gave tags but left the word out, the models are doubted, as
     ``doubted`` says. ``likeness`` holds log-probabilities of all rows that need no model.
     """
@@ -115,6 +116,7 @@ class Leaf:
     doubted: Doubts | None = None
     likeness: Floats | None = None
     closed: bool = False
+    surer: Leaf | None = None
 
     @property
     def is_judged(self) -> bool:

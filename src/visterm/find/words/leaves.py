@@ -55,7 +55,8 @@ class Leaves:
                 said = in_either(made.told_by.get("tag", no_rows()), self._evidence.with_tag(*self.names(None, phrase)))
                 made = replace(made, told_by=made.told_by | {"tag": said})
             if made is not None and sure < 1:
-                made = replace(made, sources=tuple((beliefs.less_sure(sure), word) for beliefs, word in made.sources))
+                less_sure = tuple((beliefs.less_sure(sure), word) for beliefs, word in made.sources)
+                made = replace(made, sources=less_sure, surer=self._keep(field, names, phrase))
             self._kept[place] = made
         return self._kept[place]
 

@@ -311,9 +311,9 @@ class Interpreter:
         """The known word nearest to an unknown one, with a note.
 
         Spelling is tried first. A word that has a vector is spelled right, so its meaning is tried first. An ordinary
-        word is never taken for a misspelt one: "sand" does not become "land", although they differ by one letter. It also
-        has a meaning of its own, so that pictures of a word that means nearly the same are only likelier: most pictures
-        of children show no toddler.
+        word is never taken for a misspelt one: "sand" does not become "land", although they differ by one letter. It
+        also has a meaning of its own, so that pictures of a word that means nearly the same are only likelier: most
+        pictures of children show no toddler.
         """
         alike: list[str] = []
         look: ByLook | None = None
