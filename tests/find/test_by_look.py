@@ -4,15 +4,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import expit
 
 from visterm.calibration import Asked as Kind
 from visterm.calibration import TextRelevance
-from visterm.find.rank.beliefs import Leaf, believe, heard
+from visterm.collection.any_words import Texts
+from visterm.collection.evidence import Evidence
+from visterm.find.rank.beliefs import Beliefs, Leaf, believe, heard
+from visterm.find.rank.searcher import Searcher
 from visterm.find.words.by_look import ByLook
 from visterm.find.words.names import Names
 from visterm.find.words.query import Term
 from visterm.find.words.reading import Part
+from visterm.index.index import Index
 from visterm.language import text_encoder
 
 TAGS = ["dog", "snow", "beach", "child", "boat"]
@@ -96,6 +101,36 @@ def test_words_that_only_people_know_of_do_not_make_a_query_known(look):
     assert kind(look, "dog", ["dog"], judged=False) == Kind.UNKNOWN
     terms = [Term("dog", 0), Term("snow", 1)]
     assert look.kind(terms, [part("dog"), part("snow", judged=False)], 0) == Kind.MIXED
+
+
+def test_what_is_only_like_a_known_word_is_not_known(look):
+    terms = [Term("toddler", 0)]
+    assert look.kind(terms, [], 1, [part("child").asked]) == Kind.MIXED
+    assert look.kind(terms, [], 1, [part("child", judged=False).asked]) == Kind.UNKNOWN
+
+
+def test_an_ordinary_word_has_a_meaning_of_its_own(texts, relevance):
+    """Pictures of children are likelier to show a toddler; a *bambino* is a child in another language."""
+    names, keys = ["child"], ["a", "b", "c"]
+    index = Index(1)
+    index.add(keys, np.log([[0.01], [0.7], [0.7]]))
+    texts.log_odds = lambda _kind, _text: np.array([-3.0, -3.0, -3.0])
+    evidence = Evidence(keys, tags=sparse.csr_array([[0], [0], [1]]), tag_names=names)
+    searcher = Searcher(
+        evidence, Beliefs(index.snapshot(), names, keys), texts=Texts(helps_known=False, get=lambda _needed: texts)
+    )
+    found = searcher.search("toddler", unlikely=True)
+    assert [hit.row for hit in found.hits] == [2, 1, 0]
+    assert not any(hit.told for hit in found.hits)
+    weight = relevance.coefficients_[Kind.MIXED][-1]
+    assert found.hits[0].probability == pytest.approx(expit(-3 + 2 * weight), rel=1e-3)  # that people said it is sure
+    (word,) = found.understood
+    assert (word.how, word.names[0]) == ("look", "child")
+    same = searcher.search("bambino", unlikely=True)
+    assert [(hit.row, hit.told) for hit in same.hits] == [(2, True), (1, False), (0, False)]
+    assert same.hits[1].probability == pytest.approx(0.7, rel=1e-3)
+    (word,) = same.understood
+    assert (word.how, word.names) == ("meaning", ("child",))
 
 
 def test_the_look_helps_only_where_it_was_looked_and_says_more(look, texts):

@@ -102,10 +102,10 @@ class Leaf:
     """One word of a query, and everything known about it.
 
     ``told_by`` has the rows where people wrote the word, by the place they wrote it; ``denied`` has the rows where they
-    said no. A ``closed`` word matches only the rows where people wrote it. If it is not sure that ``surer`` is meant, the
-    sources are less sure than those of that leaf. For other words, ``sources`` holds models'
+    said no. A ``closed`` word matches only the rows where people wrote it. For other words, ``sources`` holds models'
     beliefs, each with its key of the word; where people gave tags but left the word out, the models are doubted, as
-    ``doubted`` says. ``likeness`` holds log-probabilities of all rows that need no model.
+    ``doubted`` says. ``likeness`` holds log-probabilities of all rows that need no model. If it is not sure that the
+    word of ``surer`` is meant, the sources are less sure than those of that leaf.
     """
 
     text: str

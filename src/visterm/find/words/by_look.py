@@ -60,7 +60,7 @@ class ByLook:
 
     @staticmethod
     def kind(terms: Sequence[Term], parts: Sequence[Part], n_unknown: int, like: Sequence[Asked] = ()) -> Kind:
-        """What a query of these plain terms is; ``parts`` are its known words, ``like`` those that some others are like."""
+        """What a query of plain terms is; ``parts`` are its known words, ``like`` those that some others are like."""
         is_known = any(map(_is_judged, (*(part.asked for part in parts), *like)))
         n_silent = len(terms) - len(parts) - n_unknown
         if len(terms) >= _SENTENCE and (n_silent or len(terms) > _SENTENCE):
