@@ -18,7 +18,7 @@ from visterm.find.words.names import Names
 from visterm.find.words.query import Term
 from visterm.find.words.reading import Part
 from visterm.index.index import Index
-from visterm.language import text_encoder
+from visterm.language import Near, text_encoder
 
 TAGS = ["dog", "snow", "beach", "child", "boat"]
 
@@ -107,6 +107,15 @@ def test_what_is_only_like_a_known_word_is_not_known(look):
     terms = [Term("toddler", 0)]
     assert look.kind(terms, [], 1, [part("child").asked]) == Kind.MIXED
     assert look.kind(terms, [], 1, [part("child", judged=False).asked]) == Kind.UNKNOWN
+
+
+def test_a_word_of_two_languages_has_no_meaning_of_its_own_if_a_known_word_means_the_same(look):
+    own = {
+        word: look.has_own_meaning(word, look.same(word, []), "en") for word in ("plage", "perro", "toddler", "bambino")
+    }
+    assert own == {"plage": False, "perro": False, "toddler": True, "bambino": False}
+    assert look.has_own_meaning("plage", [Near("bank", 0.82, 1.0)], "en")
+    assert look.has_own_meaning("yacht", [], "en")
 
 
 def test_an_ordinary_word_has_a_meaning_of_its_own(texts, relevance):

@@ -7,6 +7,7 @@ from .fillers import filler_words as filler_words
 from .forms import base_form as base_form
 from .forms import check_language as check_language
 from .function_words import function_words_of as function_words_of
+from .ordinary import is_foreign as is_foreign
 from .ordinary import is_ordinary as is_ordinary
 from .slips import nearest_name as nearest_name
 from .stop_lists import stop_words as stop_words
@@ -44,6 +45,7 @@ __all__ = [
     "filler_words",
     "folded",
     "function_words_of",
+    "is_foreign",
     "is_ordinary",
     "lookup_forms",
     "name_key",

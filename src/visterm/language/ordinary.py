@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+_OFTEN = ("en", "de", "fr", "es", "it", "nl")
+
 
 def is_ordinary(name: str, language: str = "en") -> bool:
     """Whether every word of a name (in lower case) is in simplemma's dictionary; False if it lacks the language.
@@ -12,6 +14,17 @@ def is_ordinary(name: str, language: str = "en") -> bool:
     (True, False, True)
     """
     return bool(name) and all(_is_known(word, language) for word in name.split())
+
+
+def is_foreign(name: str, language: str = "en") -> bool:
+    """Whether a word (in lower case) is in simplemma's dictionary of another language that is often asked in.
+
+    The first such question takes a second, in which the dictionaries are read.
+
+    >>> is_foreign("perro"), is_foreign("toddler"), is_foreign("dog", "de")
+    (True, False, True)
+    """
+    return any(_is_known(name, other) for other in _OFTEN if other != language)
 
 
 @lru_cache(maxsize=10_000)

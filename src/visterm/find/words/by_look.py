@@ -14,11 +14,14 @@ from visterm.find.rank.beliefs import Asked, Fused, Leaf
 from visterm.find.words.names import Names
 from visterm.find.words.query import Term
 from visterm.find.words.reading import Part
-from visterm.language import Near
+from visterm.language import Near, is_foreign, is_ordinary
 
 #: A known word whose vector has this cosine with that of an unknown word means the same. Of 133 translations of tags
 #: into five languages, 88 % were at least so near to the right tag, and one was to a wrong one (strada: road, street).
 SAME = 0.8
+#: An ordinary word that is also one of another language is meant so if it is so near: *perro* and *plage* are in a
+#: dictionary of English, too. *dentist* and *tooth* have 0.81.
+_SAME_ABROAD = 0.85
 #: Known words that are at least so near are named.
 _LIKE = 0.6
 _MAX_LIKE = 3
@@ -41,6 +44,12 @@ class ByLook:
         if not near or near[0].likeness < SAME:
             return []
         return near + [Near(other, near[0].likeness, 1.0) for other in spelled if other != near[0].name]
+
+    @staticmethod
+    def has_own_meaning(name: str, same: Sequence[Near], language: str) -> bool:
+        """Whether a word only means nearly the ``same``: it is ordinary, and not meant in another language."""
+        abroad = bool(same) and same[0].likeness >= _SAME_ABROAD
+        return is_ordinary(name, language) and not (abroad and is_foreign(name, language))
 
     def nearest(self, word: str) -> list[Near]:
         """The known words nearest in meaning, in any language; those that mean the same first."""

@@ -317,17 +317,16 @@ class Interpreter:
         """
         alike: list[str] = []
         look: ByLook | None = None
-        ordinary = is_ordinary(name, self._evidence.language)
         if term.field != "filename" and said.n_looked_up < MAX_CORRECTED:
             alike = self._nearby.spelled(term.field, name)
             alike = [word for word in alike if self._leaves.of(term.field, word) is not None]
-            misspelt = bool(alike) and not ordinary
+            misspelt = bool(alike) and not is_ordinary(name, self._evidence.language)
             found = None
             if self._nearby.has_vector(name) or not misspelt:
                 found = self._by_meaning(term, self._nearby.in_meaning(term.field, name), said)
             look = self._look(needed=needed) if found is None and term.field is None else None
             same = [] if look is None else look.same(term.text, alike[:1] if misspelt else [])
-            if ordinary and needed:
+            if needed and ByLook.has_own_meaning(name, same, self._evidence.language):
                 said.like += [leaf for word in same if (leaf := self._leaves.of(None, word.name)) is not None]
             elif found is None:
                 found = self._by_meaning(term, same, said)
