@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from visterm.calibration import Asked
+from visterm.collection import text_view
+from visterm.collection.text_view import newest_model
 from visterm.language import text_encoder, word_key
 from visterm.language.text_encoder import DEFAULT
 from visterm.learn import any_words
@@ -106,6 +108,9 @@ def test_learning_and_searching_in_all_ways_asks_no_network(tmp_path, monkeypatc
             found = photos.search(query.format(path=path))
             assert found.query == query.format(path=path)
         assert photos.search("a submarine beside an iceberg").found  # by its look, and no network was asked
+        assert newest_model(photos) is not None
+        monkeypatch.setattr(text_view, "_CALIBRATION", -1)
+        assert newest_model(photos) is None  # a version that learns probabilities otherwise learns anew
 
 
 _QUERIES = (
