@@ -59,10 +59,10 @@ def test_of_each_kind_there_are_at_most_so_many(monkeypatch):
 
 def test_unknown_words_are_asked_by_themselves(monkeypatch):
     """Most words are known; those that are not would hardly ever be drawn alone."""
-    words = [frozenset({*(f"known{i}" for i in range(30)), "unheard"})] * 20
-    pictures = _Pictures(np.arange(20), [[]] * 20, words)
-    known = {f"known{i}": np.zeros(20) for i in range(30)}
-    drawn = list(_asked(pictures, np.arange(20), known, "en"))
+    words = [frozenset({*(f"known{i}" for i in range(60)), "unheard"})] * 3
+    pictures = _Pictures(np.arange(3), [[]] * 3, words)
+    known = {f"known{i}": np.zeros(3) for i in range(60)}
+    drawn = list(_asked(pictures, np.arange(3), known, "en"))
     assert [each.text for each in drawn if each.kind == Asked.UNKNOWN] == ["unheard"]
 
 
