@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -160,6 +161,24 @@ def new_words(pictures: Pictures, n: int) -> list[Query]:
     return [Query(word, "new", relevant_to(pictures, [word])) for word in words]
 
 
+def rare_words(pictures: Pictures, n: int) -> list[Query]:
+    """Every word of the held-out pictures that people said of too few of the first ``n`` to be known."""
+    words = {word for own in pictures.truth.values() for word in own} & pictures.used(n)
+    return [Query(word, "rare", relevant_to(pictures, [word])) for word in sorted(words - pictures.known(n))]
+
+
+def misspelt(pictures: Pictures, new: Iterable[Query]) -> list[Query]:
+    """The new words again: those that are misspelt are right for the pictures of the word that was meant."""
+    queries = tomllib.loads(Path(__file__).with_name("any_words_queries.toml").read_text(encoding="utf-8"))
+    meant: dict[str, str] = queries["slips"]
+    return [
+        Query(query.text, "misspelt", relevant_to(pictures, [meant[query.text]]))
+        if query.text in meant
+        else Query(query.text, "new, spelled right", query.relevant)
+        for query in new
+    ]
+
+
 def sentence_queries(pictures: Pictures, each: int) -> list[Query]:
     """``each`` sentences of every held-out picture, which alone counts as right."""
     of: Counter[str] = Counter()
@@ -178,12 +197,16 @@ def relevant_to(pictures: Pictures, words: Iterable[str]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Answer:
-    """The held-out pictures that match all words, best first; which of them are shown, and whether as guesses."""
+    """The held-out pictures that match all words, best first; which of them are shown, and whether as guesses.
+
+    ``listed`` counts those that lack a word, too.
+    """
 
     names: list[str]
     stated: list[float]
     shown: list[bool]
     guessed: bool
+    listed: int = 0
 
 
 class Asking:
@@ -209,6 +232,7 @@ class Asking:
             [float(hits.probabilities[i]) for i in kept],
             [likely[i] for i in kept],
             guessed=bool(getattr(hits, "by_look", False)) and not any(likely),
+            listed=sum(name in self._among for name in names),
         )
 
 

@@ -23,7 +23,9 @@ from any_words_asked import (
     drawn_words,
     figures,
     flickr,
+    misspelt,
     new_words,
+    rare_words,
     sentence_queries,
     word_queries,
     workspace,
@@ -58,9 +60,12 @@ def _measured(options: argparse.Namespace, part: str, n: int) -> dict[str, Any]:
     pictures = flickr(options.data, part)
     folder = options.work / f"{part}-{n}"
     photos = workspace(folder, pictures, n, options.features, chosen=n == ALL)
+    new = new_words(pictures, ALL)
     queries = [
         *word_queries(pictures, n, drawn_words(options.data, part)),
-        *new_words(pictures, ALL),
+        *new,
+        *misspelt(pictures, new),
+        *rare_words(pictures, n),
         *sentence_queries(pictures, 1),
     ]
     words = [type(query)(query.text, "words", query.relevant) for query in queries if query.kind not in _APART]
@@ -68,7 +73,7 @@ def _measured(options: argparse.Namespace, part: str, n: int) -> dict[str, Any]:
     return figures(asking, [*queries, *words], len(pictures.truth))
 
 
-_APART = ("new", "sentence")
+_APART = ("new", "new, spelled right", "misspelt", "rare", "sentence")
 
 if __name__ == "__main__":
     main()

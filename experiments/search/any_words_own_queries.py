@@ -5,8 +5,9 @@
 
 The workspaces are those that any_words_curve.py and any_words_corel5k.py keep. *Honest*: of the queries that nothing
 fits, the share for which no picture counts as found. *Silent*: of those that something fits, the share for which
-neither found pictures nor guesses are listed. Translated queries rank the held-out pictures; beside each AvgP is that
-of the English query. ``--sheets``: pictures with the ten best of all pictures without labels for each sentence.
+nothing is listed, neither pictures that lack a word nor guesses. Translated queries rank the held-out pictures; beside
+each AvgP is that of the English query. ``--sheets``: pictures with the ten best of all pictures without labels for each
+sentence.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def _best(asking: Asking, text: str) -> tuple[int, int, float]:
     """How many pictures count as found, how many are listed, and the best probability."""
     answer = asking.answer(text, everything=False)
     found = [p for p, shown in zip(answer.stated, answer.shown, strict=True) if shown]
-    return len(found), len(answer.names), max(found, default=0.0)
+    return len(found), answer.listed, max(found, default=0.0)
 
 
 def _translated(asking: Asking, pictures: Pictures, queries: dict[str, Any], collection: str) -> dict[str, Any]:

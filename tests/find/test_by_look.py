@@ -4,16 +4,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import expit
 
 from visterm.calibration import Asked as Kind
 from visterm.calibration import TextRelevance
-from visterm.find.rank.beliefs import Leaf, believe, heard
+from visterm.collection.any_words import Texts
+from visterm.collection.evidence import Evidence
+from visterm.find.rank.beliefs import Beliefs, Leaf, believe, heard
+from visterm.find.rank.searcher import Searcher
 from visterm.find.words.by_look import ByLook
 from visterm.find.words.names import Names
 from visterm.find.words.query import Term
 from visterm.find.words.reading import Part
-from visterm.language import text_encoder
+from visterm.index.index import Index
+from visterm.language import Near, text_encoder
 
 TAGS = ["dog", "snow", "beach", "child", "boat"]
 
@@ -98,6 +103,45 @@ def test_words_that_only_people_know_of_do_not_make_a_query_known(look):
     assert look.kind(terms, [part("dog"), part("snow", judged=False)], 0) == Kind.MIXED
 
 
+def test_what_is_only_like_a_known_word_is_not_known(look):
+    terms = [Term("toddler", 0)]
+    assert look.kind(terms, [], 1, [part("child").asked]) == Kind.MIXED
+    assert look.kind(terms, [], 1, [part("child", judged=False).asked]) == Kind.UNKNOWN
+
+
+def test_a_word_of_two_languages_has_no_meaning_of_its_own_if_a_known_word_means_the_same(look):
+    own = {
+        word: look.has_own_meaning(word, look.same(word, []), "en") for word in ("plage", "perro", "toddler", "bambino")
+    }
+    assert own == {"plage": False, "perro": False, "toddler": True, "bambino": False}
+    assert look.has_own_meaning("plage", [Near("bank", 0.82, 1.0)], "en")
+    assert look.has_own_meaning("yacht", [], "en")
+
+
+def test_an_ordinary_word_has_a_meaning_of_its_own(texts, relevance):
+    """Pictures of children are likelier to show a toddler; a *bambino* is a child in another language."""
+    names, keys = ["child"], ["a", "b", "c"]
+    index = Index(1)
+    index.add(keys, np.log([[0.01], [0.7], [0.7]]))
+    texts.log_odds = lambda _kind, _text: np.array([-3.0, -3.0, -3.0])
+    evidence = Evidence(keys, tags=sparse.csr_array([[0], [0], [1]]), tag_names=names)
+    searcher = Searcher(
+        evidence, Beliefs(index.snapshot(), names, keys), texts=Texts(helps_known=False, get=lambda _needed: texts)
+    )
+    found = searcher.search("toddler", unlikely=True)
+    assert [hit.row for hit in found.hits] == [2, 1, 0]
+    assert not any(hit.told for hit in found.hits)
+    weight = relevance.coefficients_[Kind.MIXED][-1]
+    assert found.hits[0].probability == pytest.approx(expit(-3 + 2 * weight), rel=1e-3)  # that people said it is sure
+    (word,) = found.understood
+    assert (word.how, word.names[0]) == ("look", "child")
+    same = searcher.search("bambino", unlikely=True)
+    assert [(hit.row, hit.told) for hit in same.hits] == [(2, True), (1, False), (0, False)]
+    assert same.hits[1].probability == pytest.approx(0.7, rel=1e-3)
+    (word,) = same.understood
+    assert (word.how, word.names) == ("meaning", ("child",))
+
+
 def test_the_look_helps_only_where_it_was_looked_and_says_more(look, texts):
     assert look.helps(Kind.UNKNOWN)
     assert not look.helps(Kind.KNOWN)
@@ -113,7 +157,7 @@ def test_the_look_and_the_known_words_are_put_together(look, relevance):
     known = Leaf("dog", 3, likeness=np.log(np.array([0.9, 0.2, 0.3], np.float32)))
     fused = look.fused(Kind.KNOWN, "dog", known, (), complete=True)
     belief = believe(fused, heard(fused), 1.0)
-    odds = np.log([9.0, 0.25]) * relevance.coefficients_[Kind.KNOWN][4] + [1.0, -2.0]
+    odds = np.log([9.0, 0.25]) * relevance.coefficients_[Kind.KNOWN][-1] + [1.0, -2.0]
     assert np.exp(belief.log_p[:2]) == pytest.approx(expit(odds), rel=1e-4)
     assert np.exp(belief.log_p[2]) == pytest.approx(0.3, rel=1e-4)  # nobody looked: the words answer alone
     assert not belief.told.any()

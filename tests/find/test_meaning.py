@@ -158,6 +158,34 @@ def test_a_rare_tag_does_not_hide_a_frequent_form_of_its_word():
     assert [word for _, word in both.sources] == ["jumping", "jump"]
 
 
+# Words that are misspelt
+
+
+def test_what_is_less_sure_is_not_read_as_it_is_stored():
+    """Bounds on large collections read what is stored."""
+    index = Index(1, dtype="float16")
+    index.add(["a"], np.log([[0.5]]))
+    beliefs = Beliefs(index.snapshot(), ["orchard"], ["a"])
+    assert beliefs.halves("orchard") is not None
+    assert beliefs.less_sure(0.5).halves("orchard") is None
+    assert np.exp(beliefs.less_sure(0.5).log_p("orchard")) == pytest.approx([0.25], rel=1e-3)
+
+
+def test_a_misspelt_word_is_less_sure_than_the_word_itself():
+    searcher = Searcher(
+        Evidence(["0.jpg", "1.jpg"], tags=sparse.csr_array([[1], [0]]), tag_names=["orchard"]),
+        model(["orchard"], 2, np.log(0.5)),
+    )
+    for text, sure in (("orchard", 1.0), ("orchrad", 0.88), ("orxhrad", 0.37)):
+        by_people, by_model = searcher.search(text, unlikely=True).hits
+        assert (by_people.row, by_people.told) == (0, True)
+        assert by_model.probability == pytest.approx(0.5 * sure, rel=1e-3)
+        (without,) = searcher.search(f"filename:1.jpg -{text}", unlikely=True).hits
+        assert without.probability == pytest.approx(1 - 0.5 * sure, rel=1e-3)
+    both = searcher.search("orchrad orchard", unlikely=True)
+    assert both.hits[1].probability == pytest.approx(0.5, rel=1e-3)
+
+
 # What is said of each word
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -99,6 +99,7 @@ WORDS = st.text("abcehimnorstuvwxyz", min_size=1, max_size=8).map(lambda stem: s
 
 
 @settings(max_examples=300, deadline=None)
+@example(word="nearests")
 @given(word=WORDS)
 def test_folding_twice_changes_nothing(word):
     assert base_form(base_form(word)) == base_form(word)
@@ -118,6 +119,7 @@ def test_forms_of_other_languages_become_the_word_of_the_dictionary(language, te
     word=st.text("abdeghilnorstuß", min_size=1, max_size=8)
     | st.sampled_from(["kitzele", "gelopen", "vacas", "incluse"])
 )
+@example(word="nearests")
 def test_folding_twice_changes_nothing_in_any_language(language, word):
     once = base_form(word, language=language)
     assert base_form(once, language=language) == once

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from visterm.calibration import Asked
+from visterm.collection import text_view
+from visterm.collection.text_view import newest_model
+from visterm.language import text_encoder, word_key
+from visterm.language.text_encoder import DEFAULT
 from visterm.learn import any_words
-from visterm.learn.any_words import _asked, _Pictures
+from visterm.learn.any_words import _asked, _left_out, _Pictures, _said, _without
 from visterm.postcards import make_postcards
 from visterm.workspace import Workspace
 
@@ -53,6 +57,40 @@ def test_of_each_kind_there_are_at_most_so_many(monkeypatch):
     assert [sum(each.kind == kind for each in drawn) for kind in Asked] == [2, 0, 0, 2, 2]
 
 
+def test_unknown_words_are_asked_by_themselves(monkeypatch):
+    """Most words are known; those that are not would hardly ever be drawn alone."""
+    words = [frozenset({*(f"known{i}" for i in range(60)), "unheard"})] * 3
+    pictures = _Pictures(np.arange(3), [[]] * 3, words)
+    known = {f"known{i}": np.zeros(3) for i in range(60)}
+    drawn = list(_asked(pictures, np.arange(3), known, "en"))
+    assert [each.text for each in drawn if each.kind == Asked.UNKNOWN] == ["unheard"]
+
+
+def test_rare_words_are_left_out_where_all_are_known(monkeypatch):
+    """They stand for words that nobody used: nothing that is said of any picture mentions them."""
+    monkeypatch.setattr(any_words, "_ENOUGH_UNKNOWN", 40)
+    names = [f"rare{i}" for i in range(40)]
+    texts = [[f"{name}, common, {names[(i + 1) % 40]}", f"A common {name}."] for i, name in enumerate(names * 2)]
+    own = [frozenset(word for text in each for word in word_key(text).split() if word != "a") for each in texts]
+    pictures, said = _Pictures(np.arange(80), texts, own), _said(_Pictures(np.arange(80), texts, own), DEFAULT)
+    left_out = _left_out(pictures, np.arange(0, 80, 4), [*names, "common"])
+    assert len(left_out) == 10
+    assert left_out < set(names)
+    less = _without(said, pictures, left_out, "en")
+    assert (less.n_pictures, len(less.of)) == (80, 160)
+    changed = [number for number in range(160) if not np.array_equal(less.vectors[number], said.vectors[number])]
+    every = [text for each in texts for text in each]
+    assert changed == [number for number, text in enumerate(every) if left_out & set(word_key(text).split())]
+    assert np.array_equal(
+        less.vectors[changed[0]], text_encoder(DEFAULT).encode([_stripped(every[changed[0]], left_out)])[0]
+    )
+    assert not _left_out(pictures, np.arange(80), ["common"])  # 40 of these words are unknown as it is
+
+
+def _stripped(text, left_out):
+    return " ".join(word for word in text.split() if word_key(word) not in left_out)
+
+
 def test_learning_and_searching_in_all_ways_asks_no_network(tmp_path, monkeypatch):
     folder = tmp_path / "pictures"
     make_postcards(folder, 24)
@@ -70,6 +108,9 @@ def test_learning_and_searching_in_all_ways_asks_no_network(tmp_path, monkeypatc
             found = photos.search(query.format(path=path))
             assert found.query == query.format(path=path)
         assert photos.search("a submarine beside an iceberg").found  # by its look, and no network was asked
+        assert newest_model(photos) is not None
+        monkeypatch.setattr(text_view, "_CALIBRATION", -1)
+        assert newest_model(photos) is None  # a version that learns probabilities otherwise learns anew
 
 
 _QUERIES = (

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from visterm.calibration.likelihood import fit_own
+from visterm.calibration.stretches import stretches
 
 Floats = NDArray[np.floating[Any]]
 
@@ -71,6 +72,4 @@ def corrected(log_odds: Floats, correction: Floats) -> Floats:
 
 def _terms(log_odds: Floats) -> Floats:
     """What the correction multiplies: 1, and the part of the log-odds on each stretch; these parts add up to them."""
-    ends = [-np.inf, *_KNOTS, np.inf]
-    parts = [np.clip(log_odds, *ends[i : i + 2]) - (ends[i] if i else 0) for i in range(len(ends) - 1)]
-    return np.stack([np.ones_like(log_odds), *parts])
+    return np.stack([np.ones_like(log_odds), *stretches(log_odds, _KNOTS)])

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 #: What the model of texts is called on its shelf, and what it can do.
 NAME, TASK = "any-words", "find by any words"
 
+#: How probabilities are learned from nearness; another number where models of an earlier version cannot be used.
+_CALIBRATION = 2
+
 
 @dataclass(frozen=True, slots=True)
 class TextView:
@@ -43,6 +46,6 @@ def newest_model(opened: Opened) -> Model | None:
 
 
 def encoder_in_use() -> str:
-    """The name and fingerprint of the encoder: what was learned with another one is of no use."""
+    """The encoder, and how probabilities are learned: what was learned with others is of no use."""
     encoder = text_encoder(text_view().encoder)
-    return f"{encoder.name} {encoder.fingerprint}"
+    return f"{encoder.name} {encoder.fingerprint} {_CALIBRATION}"

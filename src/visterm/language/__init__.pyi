@@ -7,6 +7,7 @@ from .fillers import filler_words as filler_words
 from .forms import base_form as base_form
 from .forms import check_language as check_language
 from .function_words import function_words_of as function_words_of
+from .slips import is_foreign as is_foreign
 from .slips import is_ordinary as is_ordinary
 from .slips import nearest_name as nearest_name
 from .stop_lists import stop_words as stop_words
@@ -24,6 +25,7 @@ from .words import folded as folded
 from .words import name_key as name_key
 from .words import places_of_names as places_of_names
 from .words import rows_by_word as rows_by_word
+from .words import sure_of_slip as sure_of_slip
 from .words import word_key as word_key
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "filler_words",
     "folded",
     "function_words_of",
+    "is_foreign",
     "is_ordinary",
     "lookup_forms",
     "name_key",
@@ -50,6 +53,7 @@ __all__ = [
     "places_of_names",
     "rows_by_word",
     "stop_words",
+    "sure_of_slip",
     "text_encoder",
     "unaccented",
     "word_families",

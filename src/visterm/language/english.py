@@ -66,7 +66,7 @@ def english_base(word: str, known: Collection[str] = ()) -> str:
     one = english_singular(word, known)
     if word in IRREGULAR or word in UNCHANGED or one in NOUNS:
         return one
-    return verb_of(word) or verb_of(one) or _ADJECTIVE_OF.get(word, one)
+    return verb_of(word) or verb_of(one) or _ADJECTIVE_OF.get(one, one)
 
 
 def english_singular(word: str, known: Collection[str] = ()) -> str:

@@ -9,6 +9,8 @@ from functools import lru_cache
 from visterm.language.words import Speller, folded, name_key
 
 _NOT_DIGITS = re.compile(r"\D")
+#: The languages that an unknown word is looked up in.
+_OFTEN = ("en", "de", "fr", "es", "it", "nl")
 
 
 def nearest_name(name: str, counts: Mapping[str, int], language: str = "en") -> str | None:
@@ -51,6 +53,17 @@ def is_ordinary(name: str, language: str = "en") -> bool:
     (True, False, True)
     """
     return bool(name) and all(_is_known(word, language) for word in name.split())
+
+
+def is_foreign(name: str, language: str = "en") -> bool:
+    """Whether a word (in lower case) is in simplemma's dictionary of another language that is often asked in.
+
+    The first such question takes a second, in which the dictionaries are read.
+
+    >>> is_foreign("perro"), is_foreign("toddler"), is_foreign("dog", "de")
+    (True, False, True)
+    """
+    return any(_is_known(name, other) for other in _OFTEN if other != language)
 
 
 @lru_cache(maxsize=10_000)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, KeysView, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class Beliefs:
     def __init__(
         self, snapshot: Snapshot, names: Sequence[str], keys: Sequence[str], *, exclusive: bool = False
     ) -> None:
-        self._snapshot, self._exclusive = snapshot, exclusive
+        self._snapshot, self._exclusive, self._log_sure = snapshot, exclusive, 0.0
         self._dimensions = places_of_names(names)
         self._slots = snapshot.find(keys)
         self._in_order = bool(np.array_equal(self._slots, np.arange(snapshot.n_slots)))
@@ -61,17 +62,28 @@ class Beliefs:
         """The keys of the words that the model knows."""
         return self._dimensions.keys()
 
+    def less_sure(self, sure: float) -> Self:
+        """The same beliefs where a word is only meant with the probability ``sure``."""
+        less = copy(self)
+        less._log_sure += math.log(sure)
+        return less
+
     def log_p(self, word: str, rows: Rows | None = None) -> Floats:
         """Log-probabilities of ``word`` for all rows or some."""
+        log_p = self._log_p(word, rows)
+        return log_p + np.float32(self._log_sure) if self._log_sure else log_p
+
+    def _log_p(self, word: str, rows: Rows | None) -> Floats:
         values = [self._dimension(d, rows) for d in self._dimensions[word]]
         if len(values) == 1:
             return values[0]
         return np.minimum(np.logaddexp.reduce(values), _SUREST) if self._exclusive else np.maximum.reduce(values)
 
     def halves(self, word: str) -> NDArray[np.float16] | None:
-        """The stored log-probabilities of ``word`` for all rows, if they are float16 in row order; else None."""
+        """The log-probabilities of ``word`` for all rows, if they are stored so, as float16 in row order; else None."""
         dimensions = self._dimensions[word]
-        return self._snapshot.halves(dimensions[0]) if self._in_order and len(dimensions) == 1 else None
+        as_stored = self._in_order and len(dimensions) == 1 and not self._log_sure
+        return self._snapshot.halves(dimensions[0]) if as_stored else None
 
     def _dimension(self, dimension: int, rows: Rows | None) -> Floats:
         if self._in_order:
@@ -92,7 +104,8 @@ class Leaf:
     ``told_by`` has the rows where people wrote the word, by the place they wrote it; ``denied`` has the rows where they
     said no. A ``closed`` word matches only the rows where people wrote it. For other words, ``sources`` holds models'
     beliefs, each with its key of the word; where people gave tags but left the word out, the models are doubted, as
-    ``doubted`` says. ``likeness`` holds log-probabilities of all rows that need no model.
+    ``doubted`` says. ``likeness`` holds log-probabilities of all rows that need no model. If it is not sure that the
+    word of ``surer`` is meant, the sources are less sure than those of that leaf.
     """
 
     text: str
@@ -103,6 +116,7 @@ class Leaf:
     doubted: Doubts | None = None
     likeness: Floats | None = None
     closed: bool = False
+    surer: Leaf | None = None
 
     @property
     def is_judged(self) -> bool:

@@ -14,11 +14,14 @@ from visterm.find.rank.beliefs import Asked, Fused, Leaf
 from visterm.find.words.names import Names
 from visterm.find.words.query import Term
 from visterm.find.words.reading import Part
-from visterm.language import Near
+from visterm.language import Near, is_foreign, is_ordinary
 
 #: A known word whose vector has this cosine with that of an unknown word means the same. Of 133 translations of tags
 #: into five languages, 88 % were at least so near to the right tag, and one was to a wrong one (strada: road, street).
 SAME = 0.8
+#: An ordinary word that is also one of another language is meant so if it is so near: *perro* and *plage* are in a
+#: dictionary of English, too. *dentist* and *tooth* have 0.81.
+_SAME_ABROAD = 0.85
 #: Known words that are at least so near are named.
 _LIKE = 0.6
 _MAX_LIKE = 3
@@ -42,6 +45,12 @@ class ByLook:
             return []
         return near + [Near(other, near[0].likeness, 1.0) for other in spelled if other != near[0].name]
 
+    @staticmethod
+    def has_own_meaning(name: str, same: Sequence[Near], language: str) -> bool:
+        """Whether a word only means nearly the ``same``: it is ordinary, and not meant in another language."""
+        abroad = bool(same) and same[0].likeness >= _SAME_ABROAD
+        return is_ordinary(name, language) and not (abroad and is_foreign(name, language))
+
     def nearest(self, word: str) -> list[Near]:
         """The known words nearest in meaning, in any language; those that mean the same first."""
         if not self._known:
@@ -59,9 +68,9 @@ class ByLook:
         return self._texts.word_vectors(self._known)
 
     @staticmethod
-    def kind(terms: Sequence[Term], parts: Sequence[Part], n_unknown: int) -> Kind:
-        """What a query of these plain terms is; ``parts`` are its known words."""
-        is_known = any(_is_judged(part.asked) for part in parts)
+    def kind(terms: Sequence[Term], parts: Sequence[Part], n_unknown: int, like: Sequence[Asked] = ()) -> Kind:
+        """What a query of plain terms is; ``parts`` are its known words, ``like`` those that some others are like."""
+        is_known = any(map(_is_judged, (*(part.asked for part in parts), *like)))
         n_silent = len(terms) - len(parts) - n_unknown
         if len(terms) >= _SENTENCE and (n_silent or len(terms) > _SENTENCE):
             return Kind.SENTENCE if is_known else Kind.FOREIGN

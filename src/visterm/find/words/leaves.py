@@ -24,11 +24,11 @@ class Leaves:
 
     def __init__(self, evidence: Evidence, names: Names, beliefs: dict[str, Beliefs | None]) -> None:
         self._evidence, self._names, self._beliefs = evidence, names, beliefs
-        self._kept: dict[tuple[str | None, tuple[str, ...], str | None], Leaf | None] = {}
+        self._kept: dict[tuple[str | None, tuple[str, ...], str | None, float], Leaf | None] = {}
 
-    def of(self, field: str | None, name: str) -> Leaf | None:
-        """The leaf of a word; None if nothing is known of it."""
-        return self._keep(field, self.names(field, name), None)
+    def of(self, field: str | None, name: str, sure: float = 1.0) -> Leaf | None:
+        """The leaf of a word that is meant with the probability ``sure``; None if nothing is known of it."""
+        return self._keep(field, self.names(field, name), None, sure)
 
     def within(self, name: str, phrase: str) -> Leaf | None:
         """The leaf of a word in a query with a phrase: who gave a picture the tag *running dog* said *dog*, too."""
@@ -45,8 +45,8 @@ class Leaves:
         """The leaf of a text that matches where it is written, and nowhere else; None if that is nowhere."""
         return Leaf(text, len(self._evidence), {place: rows}, closed=True) if len(rows) else None
 
-    def _keep(self, field: str | None, names: tuple[str, ...], phrase: str | None) -> Leaf | None:
-        place = (field, names, phrase)
+    def _keep(self, field: str | None, names: tuple[str, ...], phrase: str | None, sure: float = 1.0) -> Leaf | None:
+        place = (field, names, phrase, sure)
         if place not in self._kept:
             if len(self._kept) >= _MAX_REMEMBERED:
                 self._kept.clear()
@@ -54,6 +54,9 @@ class Leaves:
             if made is not None and phrase is not None:
                 said = in_either(made.told_by.get("tag", no_rows()), self._evidence.with_tag(*self.names(None, phrase)))
                 made = replace(made, told_by=made.told_by | {"tag": said})
+            if made is not None and sure < 1:
+                less_sure = tuple((beliefs.less_sure(sure), word) for beliefs, word in made.sources)
+                made = replace(made, sources=less_sure, surer=self._keep(field, names, phrase))
             self._kept[place] = made
         return self._kept[place]
 

@@ -31,6 +31,7 @@ from visterm.language import (
     is_ordinary,
     name_key,
     stop_words,
+    sure_of_slip,
     word_key,
 )
 
@@ -155,13 +156,14 @@ class Interpreter:
         others = [part for part in said.parts if part.word is None]
         if not (words or said.missing) or any(part.asked is self._untagged for part in said.parts if not words):
             return
-        kind = ByLook.kind(terms, words, len(said.missing))
+        kind = ByLook.kind(terms, words, len(said.missing), said.like)
         if self._texts is None or (kind == Kind.KNOWN and not self._texts.helps_known):
             return
         look = self._look(needed=bool(said.missing))
         if look is None or not look.helps(kind):
             return
         known = [part for part in words if not isinstance(part.asked, Leaf) or part.asked.is_judged]
+        known = distinct([*known, *(Part(asked, 1.0) for asked in said.like)])
         told = [part.asked for part in words if isinstance(part.asked, Leaf) and not part.asked.is_judged]
         text = " ".join(term.text for term in terms)
         fused = look.fused(kind, text, self._joined(Every, known), told, complete=not said.missing)
@@ -310,7 +312,9 @@ class Interpreter:
         """The known word nearest to an unknown one, with a note.
 
         Spelling is tried first. A word that has a vector is spelled right, so its meaning is tried first. An ordinary
-        word is never taken for a misspelt one: "sand" does not become "land", although they differ by one letter.
+        word is never taken for a misspelt one: "sand" does not become "land", although they differ by one letter. It
+        also has a meaning of its own, so that pictures of a word that means nearly the same are only likelier: most
+        pictures of children show no toddler.
         """
         alike: list[str] = []
         look: ByLook | None = None
@@ -322,11 +326,14 @@ class Interpreter:
             if self._nearby.has_vector(name) or not misspelt:
                 found = self._by_meaning(term, self._nearby.in_meaning(term.field, name), said)
             look = self._look(needed=needed) if found is None and term.field is None else None
-            if look is not None:
-                found = self._by_meaning(term, look.same(term.text, alike[:1] if misspelt else []), said)
+            same = [] if look is None else look.same(term.text, alike[:1] if misspelt else [])
+            if needed and ByLook.has_own_meaning(name, same, self._evidence.language):
+                said.like += [leaf for word in same if (leaf := self._leaves.of(None, word.name)) is not None]
+            elif found is None:
+                found = self._by_meaning(term, same, said)
             if found is None and misspelt:
                 said.notes.append(Note(term.text, alike[0], tuple(alike[1:]), field=term.field))
-                found = leaf = self._leaves.of(term.field, alike[0])
+                found = leaf = self._leaves.of(term.field, alike[0], sure_of_slip(name, alike[0]))
                 if leaf is not None:
                     how = replace(self._understood(term, alike[0], leaf), how="spelling")
                     said.understood.append(how)

@@ -117,8 +117,8 @@ class Reading:
     ignored without a word). ``hints`` tell how to write what was probably meant. ``understood`` says how each word was
     understood. ``by_look`` says that the look of pictures decides, not only the words: if no picture is likely, the
     likeliest are shown as guesses. ``some_first`` says that pictures with some of the words come before guesses.
-    ``looked`` has the words that only the look decides; ``others`` asks for the other words alone. Something is found
-    from the probability ``nothing_below`` on (None: the usual one).
+    ``looked`` has the words that only the look decides, ``like`` the known words that some of them are like; ``others``
+    asks for the other words alone. Something is found from the probability ``nothing_below`` on (None: the usual one).
     """
 
     asked: Asked | None = None
@@ -133,6 +133,7 @@ class Reading:
     by_look: bool = False
     some_first: bool = True
     looked: list[str] = field(default_factory=list)
+    like: list[Asked] = field(default_factory=list)
     others: Asked | None = None
     nothing_below: float | None = None
 
@@ -143,13 +144,13 @@ class Reading:
 
 
 def distinct(parts: Sequence[Part]) -> list[Part]:
-    """The parts, each once: of parts that ask for the same, the first with the largest weight."""
+    """The parts, each once: of parts that ask for the same, the surest with the largest weight."""
     by_meaning: dict[object, Part] = {}
     for part in parts:
         same = _meaning(part.asked)
-        known = by_meaning.get(same)
-        weight = part.weight if known is None else max(known.weight, part.weight)
-        by_meaning[same] = Part((known or part).asked, weight, (known or part).word)
+        known = by_meaning.get(same, part)
+        surest = part if isinstance(known.asked, Leaf) and known.asked.surer else known
+        by_meaning[same] = Part(surest.asked, max(known.weight, part.weight), known.word)
     return list(by_meaning.values())
 
 
@@ -157,7 +158,7 @@ def _meaning(asked: Asked) -> object:
     """Equal for parts that ask for the same; the leaf of a word is the same object each time."""
     match asked:
         case Leaf():
-            return asked
+            return asked.surer or asked
         case Without():
             return ("without", _meaning(asked.part))
         case Fused():
