@@ -47,7 +47,7 @@ def test_intervals_of_mean_shares_contain_the_truth(a, b):
 def test_too_few_pictures_give_no_figure_but_say_what_to_do():
     found = figure("classes", "labelled pictures", [Stratum(1.0, 9, LEAST - 1)], advice="answer 34 measuring questions")
     assert (found.value, found.low, found.high, found.basis) == (None, None, None, None)
-    assert found.words == "too little is known to say how good it is: answer 34 measuring questions"
+    assert found.words == "too few pictures were measured to say how good it is: answer 34 measuring questions"
 
 
 def test_a_part_of_which_nothing_was_measured_gives_no_figure():

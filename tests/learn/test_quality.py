@@ -108,7 +108,7 @@ def test_labelled_pictures_say_nothing_of_others_and_the_advice_says_what_would(
     (figure,) = photos.quality().figures
     assert (figure.basis, figure.pictures, figure.model) == ("labelled pictures", 10, "knn@1")
     sample = measuring_sample(photos, photos.collection(), "class")
-    assert figure.advice == f"answer {sample.to_ask} measuring questions in review, and it holds for all pictures"
+    assert figure.advice == f"answer {sample.to_ask} measuring questions in review for a figure of all pictures"
     assert figure.words.endswith(figure.advice)
 
 

@@ -49,6 +49,8 @@ def test_worse_than_the_baseline_is_said_of_the_task_it_is_true_of():
     (said,) = doubts_about(bad, Task.CLASSIFY)
     assert said.startswith("m@3 is worse than guessing")
     assert doubts_about(bad, Task.ANNOTATE) == doubts_about(bad, Task.RANK) == []
+    few = model(baseline_metrics={"accuracy": 0.6}, training={"label_counts": {}, "held_out_class": 9})
+    assert doubts_about(few, Task.CLASSIFY) == [GUESS], "of fewer than ten pictures no figure is given"
 
 
 def test_probabilities_that_were_never_measured_are_said_to_be_so():

@@ -156,7 +156,7 @@ def test_one_class_is_told_by_a_method_too(tmp_path, visterm):
     visterm("add", cwd=home)
     told = visterm("train", "knn", "-r", "colour", cwd=home).stdout
     assert "The only class is 'a', so there is nothing to tell apart." in told
-    assert "classes  too little is known to say how good it is" in told
+    assert "classes  too few pictures were measured to say how good it is" in told
 
 
 def test_five_pictures_say_on_how_many_they_were_measured(tmp_path, visterm):
@@ -164,7 +164,7 @@ def test_five_pictures_say_on_how_many_they_were_measured(tmp_path, visterm):
     visterm("init", home)
     visterm("add", cwd=home)
     told = visterm("train", "--minutes", 0, cwd=home, COLUMNS="80").stdout
-    assert re.search(r"classes +too little is known to say how good it is", told), told
+    assert re.search(r"classes +too few pictures were measured to say how good it is", told), told
     compared = visterm("evaluate", "knn", "-r", "colour", cwd=home).stdout
     assert re.search(r"classify: 2 held-out pictures, 5 splits, too few to say\s+what is better", compared)
     assert "Trained on 5 labelled pictures of 5" in told

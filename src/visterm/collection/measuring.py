@@ -92,7 +92,7 @@ class MeasuringSample:
         if self.stands_for_all or not len(self.order):
             return ""
         questions = "1 measuring question" if self.to_ask == 1 else f"{self.to_ask} measuring questions"
-        return f"answer {questions} in review, and it holds for all pictures" if self.to_ask else ""
+        return f"answer {questions} in review for a figure of all pictures" if self.to_ask else ""
 
 
 def measuring_sample(opened: Opened, collection: Collection, kind: Kind) -> MeasuringSample:

@@ -90,7 +90,7 @@ def figure(
     used = [each for each in strata if each.share > 0]
     pictures = sum(each.measured for each in used)
     if pictures < LEAST or any(not each.measured for each in used):
-        words = "too little is known to say how good it is" + (f": {advice}" if advice else "")
+        words = "too few pictures were measured to say how good it is" + (f": {advice}" if advice else "")
         return Figure(what, model, pictures=pictures, baseline=baseline, advice=advice, words=words)
     whole = sum(each.share for each in used)
     value = sum(each.share / whole * each.right / each.measured for each in used)

@@ -48,7 +48,7 @@ def figure_of(holdings: Holdings, info: ModelInfo, task: Task) -> Figure:
             return info.figure(task, strata)
     advice = ""
     if info.right(task).basis == "labelled pictures":
-        advice = "train again, and it holds for all pictures" if sample.stands_for_all else sample.advice
+        advice = "train again for a figure of all pictures" if sample.stands_for_all else sample.advice
     return info.figure(task, advice=advice)
 
 

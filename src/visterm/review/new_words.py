@@ -28,6 +28,7 @@ from visterm.review.head import group
 from visterm.review.heads import REVIEW
 from visterm.review.naming import Named, fits, named_groups
 from visterm.review.prior_head import corrected, next_questions, probabilities
+from visterm.review.reviewer import NOT_LOOKED_AT
 from visterm.review.word_documents import DeclinedWords, SuggestedWord, SuggestedWords, WordQuestions
 from visterm.storage import write_text_atomically
 from visterm.subspace import sample
@@ -109,6 +110,8 @@ class NewWords:
 
     def decline(self, word: str, *, decline: bool = True) -> DeclinedWords:
         """Stop suggesting a word; without ``decline``, suggest it again."""
+        if decline and clean_name(word) not in everyday_words():
+            raise InputError(f"{word!r} is never suggested: 'visterm vocabulary --suggest' lists the words")
         with self._guard:
             declined = self._declined()
             (declined.add if decline else declined.discard)(clean_name(word))
@@ -122,8 +125,9 @@ class NewWords:
 
     def _named_now(self, view: View) -> _Named:
         """The words as of now; they are found anew if the labels, the pictures or what was learned have changed."""
+        texts = self._texts(view)  # first, since outside a server it looks at the pictures
         places, Z = self._reviewer.looked_at(view)
-        basis = _Basis(view.collection, self._texts(view), Z, frozenset(self._declined()))
+        basis = _Basis(view.collection, texts, Z, frozenset(self._declined()))
         with self._guard:
             if self._named is None or not self._named[0].is_that_of(basis):
                 self._named = (basis, self._name(view, basis, places))
@@ -196,7 +200,7 @@ class NewWords:
         """What counts of every picture for any text, kept until the pictures or what was learned of them change."""
         model = ready_any_words(self._holdings)
         if model is None:
-            raise InputError("no picture has been looked at yet: start 'Look at the pictures' under Jobs")
+            raise InputError(NOT_LOOKED_AT)
         frame = view.collection.frame
         with self._guard:
             if self._read is None or self._read[0] is not frame or self._read[1] is not model:

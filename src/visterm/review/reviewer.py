@@ -58,6 +58,10 @@ if TYPE_CHECKING:
 
 #: Measuring questions that may wait for an answer.
 _MOST_WAITING = 200
+#: Why nothing can be asked where pictures are only looked at by a job.
+NOT_LOOKED_AT = (
+    "no picture has been looked at yet: 'Look at the pictures' under Jobs does, or 'visterm features --for-models'"
+)
 
 
 class Reviewer:
@@ -231,7 +235,7 @@ class Reviewer:
                 without = set(self._holdings.library.missing(recipe, frame.keys))
                 places = np.array([row for row, key in enumerate(frame.keys) if key not in without], np.intp)
                 if not len(places):
-                    raise InputError("no picture has been looked at yet: start 'Look at the pictures' under Jobs")
+                    raise InputError(NOT_LOOKED_AT)
                 X = stored_features(self._holdings, recipe, [frame.keys[row] for row in places])
                 self._reduced = (frame, edition, places, reduced(np.asarray(X, np.float32)))
             return self._reduced[2], self._reduced[3]

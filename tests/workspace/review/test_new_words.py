@@ -130,3 +130,13 @@ def test_a_search_names_the_way_to_teach_a_word(unlabelled, visterm):
     found = unlabelled.search("yacht")
     assert found.teachable == ["yacht"]
     assert "to teach 'yacht'" in " ".join(visterm("search", "yacht", "-w", unlabelled.folder).stdout.split())
+
+
+def test_a_start_without_labels_looks_at_the_pictures_itself(postcards, tmp_path, visterm):
+    """Nobody has searched before, and there is no page and no job."""
+    for picture in sorted(postcards.rglob("*.jpg"))[:12]:
+        shutil.copy(picture, tmp_path)
+    visterm("init", tmp_path)
+    visterm("add", tmp_path, "-w", tmp_path)
+    visterm("vocabulary", "--suggest", "-w", tmp_path)
+    assert "is never suggested" in visterm("vocabulary", "decline", "anmal", "-w", tmp_path, code=1).stderr

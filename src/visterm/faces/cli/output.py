@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO, TypeVar
 
@@ -50,9 +51,15 @@ def command(*, as_json: bool) -> Iterator[None]:
         if not is_short and not isinstance(error, VistermError):
             raise
         message = OUT_OF_MEMORY if is_short else " ".join(str(error).split())
-        line = json.dumps({"error": message}) if as_json else f"visterm: {printable(message)}"
-        typer.echo(line, err=True)
+        typer.echo(json.dumps({"error": message}) if as_json else _wrapped(f"visterm: {printable(message)}"), err=True)
         raise typer.Exit(2 if isinstance(error, UsageError) else 1) from error
+
+
+def _wrapped(message: str) -> str:
+    """A message in the lines of a terminal; elsewhere it is one line, which programs can search."""
+    if not sys.stderr.isatty():
+        return message
+    return fill(message, get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
 
 
 def show(document: D, as_json: bool, print_for_people: Callable[[D], None]) -> D:

@@ -85,7 +85,7 @@ def _print_suggested(found: review.SuggestedWords) -> None:
     if not found.words:
         say("no everyday word fits the pictures without labels well enough; visterm serve shows them in groups")
         return
-    table(("word", "pictures", "fit"), [(each.word, len(each.pictures.ids), each.fit) for each in found.words])
+    table(("word", "pictures"), [(each.word, len(each.pictures.ids)) for each in found.words])
     say(f"{counted(len(found.words), 'word')} for {n} of {counted(found.unlabelled, 'picture')} without labels")
     say("next: visterm vocabulary accept WORD [--as NAME], or decline WORD; visterm serve shows the pictures")
 

@@ -102,7 +102,7 @@ export class PicturesView {
     if (list.error) this.#say("This did not work", list.error, [["Try again", () => this.load({ again: true })]]);
     else if (!list.total || (list.understood && !list.nLikely && !list.understood.partial && !list.ids.length)) this.#nothing(state, list);
     else if (list.understood && !list.nLikely && !list.understood.partial) {
-      this.count.textContent = "Nothing found";
+      this.count.textContent = list.understood.guessed ? "Only guesses" : "Nothing found";
       const why = list.understood.guessed ? "No picture is known to match. These look most like it" : "No picture is likely to match. The closest are below";
       this.notes.textContent = [...notes, `${why}; the best has a probability of ${percent(list.understood.best)}.`].join(" ");
     }
