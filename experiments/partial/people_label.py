@@ -207,19 +207,19 @@ def measured(method: registry.Method, truth: Dataset, ways: str, draws: int, sec
 
 
 def tables(found: dict[str, Measured]) -> str:
-    """What was measured of every method: a, b and c in one table, b against a, d and e in another."""
+    """What was measured of every method: a, b, c and i in one table; b against a, d and e in another."""
     lines = ["| method | labels | MAP | at 50 % | of these right | log loss | calibration error |", "|---" * 7 + "|"]
     for name, of_method in found.items():
-        for way in [way for way in "abci" if way in of_method]:
+        for place, way in enumerate(way for way in "abci" if way in of_method):
             cells = [_change(of_method[way], column) for column in range(5)]
-            lines.append(f"| {name if way == 'a' else ''} | {way} | {' | '.join(cells)} |")
+            lines.append(f"| {'' if place else name} | {way} | {' | '.join(cells)} |")
     lines += [
         "",
         "| method | b - a: MAP | at 50 % | d: MAP | at 50 % | log loss | e: MAP | at 50 % | log loss | draws |",
     ]
     lines.append("|---" * 10 + "|")
     for name, of_method in found.items():
-        if "b" in of_method:
+        if of_method.keys() >= {"a", "b"}:
             cells = [f"{100 * (of_method['b']['now'][i] - of_method['a']['now'][i]):+.1f}" for i in (5, 6)]
             cells += [_change(of_method.get(way), column) for way in "de" for column in (0, 1, 3)]
             lines.append(f"| {name} | {' | '.join(cells)} | {of_method['runs']['draws'][0]} |")
