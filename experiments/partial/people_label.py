@@ -213,15 +213,13 @@ def tables(found: dict[str, Measured]) -> str:
         for place, way in enumerate(way for way in "abci" if way in of_method):
             cells = [_change(of_method[way], column) for column in range(5)]
             lines.append(f"| {'' if place else name} | {way} | {' | '.join(cells)} |")
-    lines += [
-        "",
-        "| method | b - a: MAP | at 50 % | d: MAP | at 50 % | log loss | e: MAP | at 50 % | log loss | draws |",
-    ]
-    lines.append("|---" * 10 + "|")
+    others = [way for way in "de" if any(way in of_method for of_method in found.values())]
+    titles = "".join(f" {way}: MAP | at 50 % | log loss |" for way in others)
+    lines += ["", f"| method | b - a: MAP | at 50 % |{titles} draws |", "|---" * (4 + 3 * len(others)) + "|"]
     for name, of_method in found.items():
         if of_method.keys() >= {"a", "b"}:
             cells = [f"{100 * (of_method['b']['now'][i] - of_method['a']['now'][i]):+.1f}" for i in (5, 6)]
-            cells += [_change(of_method.get(way), column) for way in "de" for column in (0, 1, 3)]
+            cells += [_change(of_method.get(way), column) for way in others for column in (0, 1, 3)]
             lines.append(f"| {name} | {' | '.join(cells)} | {of_method['runs']['draws'][0]} |")
     return "\n".join(lines)
 
