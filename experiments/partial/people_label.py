@@ -12,7 +12,11 @@ e  ten pictures are complete; then a queue asks 300 times "does this picture hav
 "before" takes what is written for all there is, as if every label were complete; "now" knows which labels are a part.
 The figures: mean average precision over tags; the share of true tags that get at least 50 %, and how many of these
 are right; log loss a pair; expected calibration error in ten bands. Only training pictures of Corel5K are used.
-``scenes8`` gets tags of our own: what the class shows, and how bright and how colourful the picture is.
+``scenes8`` gets tags of our own: what the class shows, and how bright and how colourful the picture is. Methods that
+learn from untagged pictures get the others without their labels, as ``visterm train`` gives them.
+
+A method that would need more than ``--minutes`` is run without d, e and i, then with fewer draws. What was measured is
+kept in ``--out``, and not measured again.
 
 Run: python experiments/partial/people_label.py --data FOLDER --collection scenes8 [--methods ridge-tags ...]
 """
@@ -20,10 +24,13 @@ Run: python experiments/partial/people_label.py --data FOLDER --collection scene
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -31,7 +38,7 @@ from scipy import sparse
 from visterm import registry
 from visterm.catalogue.acts import Extent
 from visterm.contracts import Task, word_scores
-from visterm.learn import Dataset, learned_search, train_method
+from visterm.learn import Dataset, learned_search, learns_from_untagged, train_method
 from visterm.learn.engine.completeness import with_shares
 from visterm.research import load_pictures
 from visterm.review.head import fit_tags
@@ -84,8 +91,16 @@ def load(name: str, data: Path, recipe: str, cache: Path) -> Dataset:
     return Dataset(name, X, nobody, (), sparse.csr_array(pictures.tags[:, kept]), names)
 
 
-def labelled(truth: Dataset, way: str, seed: int) -> tuple[Dataset, np.ndarray]:
-    """What people wrote of a third of the pictures, and the rows that tell the truth: the same for every way."""
+class Labelled(NamedTuple):
+    """All pictures with what people wrote of a third, the ``rest`` that tells the truth, and the tag given in bulk."""
+
+    given: Dataset
+    rest: np.ndarray
+    bulk: int
+
+
+def labelled(truth: Dataset, way: str, seed: int) -> Labelled:
+    """What people wrote of a third of the pictures; the rest is the same for every way."""
     rng = np.random.default_rng(seed)
     T, order = truth.tags.toarray(), rng.permutation(len(truth))
     some, rest = np.sort(order[: round(SHARE * len(order))]), order[round(SHARE * len(order)) :]
@@ -113,8 +128,7 @@ def labelled(truth: Dataset, way: str, seed: int) -> tuple[Dataset, np.ndarray]:
         extent=extent,
         loose=~whole & written.any(axis=0) if whole.any() else np.zeros(T.shape[1], np.bool_),
     )
-    touched = np.flatnonzero(written.any(axis=1) | denied.any(axis=1))
-    return given.select(touched), np.setdiff1d(rest, said)
+    return Labelled(given, np.setdiff1d(rest, said), tag)
 
 
 def answered(truth: Dataset, some: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -152,42 +166,100 @@ def figures(p: np.ndarray, T: np.ndarray) -> list[float]:
 
 
 def run(method: registry.Method, truth: Dataset, way: str, seed: int, *, known: bool) -> list[float]:
-    """The figures of a method that learned from labels given in a ``way``; ``known``: it is told which are a part."""
-    given, rest = labelled(truth, way, seed)
+    """The figures of a method that learned from labels given in a ``way``; ``known``: it is told which are a part.
+
+    MAP and the share at 50 % of the tags that were not given in bulk come last.
+    """
+    given, rest, bulk = labelled(truth, way, seed)
+    if not learns_from_untagged(method):
+        given = given.select(np.flatnonzero(given.has_tags | given.only_denied))
     given = with_shares(given) if known else replace(given, extent=None, loose=None)
     trained = train_method(method, given)
     relevance, _ = learned_search(trained)
-    others = truth.select(rest)
     if relevance is None:
-        return [np.nan] * 5
-    return figures(relevance.probabilities(word_scores(trained.estimator, others.X)), others.tags.toarray())
+        return [np.nan] * 7
+    others = truth.select(rest)
+    p, T = relevance.probabilities(word_scores(trained.estimator, others.X)), others.tags.toarray()
+    old = np.arange(T.shape[1]) != bulk
+    return figures(p, T) + figures(p[:, old], T[:, old])[:2]
+
+
+Measured = dict[str, dict[str, list[float]]]
+
+
+def measured(method: registry.Method, truth: Dataset, ways: str, draws: int, seconds: float) -> Measured:
+    """The mean figures by the way of labelling, before and now; the number of draws, and the seconds of training."""
+    started = time.perf_counter()
+    first = run(method, truth, "a", 0, known=True)
+    one = time.perf_counter() - started
+    if 2 * one * draws * len(ways) > seconds:
+        ways = "".join(way for way in ways if way in "abc")
+        draws = min(draws, max(1, int(seconds / (2 * one * len(ways)))))
+    found: Measured = {"runs": {"draws": [draws], "seconds": [one]}}
+    for way in ways:
+        found[way] = {}
+        for name in ("before", "now"):
+            runs = [first] if (way, name) == ("a", "now") else []
+            runs += [run(method, truth, way, seed, known=name == "now") for seed in range(len(runs), draws)]
+            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                found[way][name] = np.nanmean(np.array(runs), axis=0).tolist()
+    return found
+
+
+def tables(found: dict[str, Measured]) -> str:
+    """What was measured of every method: a, b, c and i in one table; b against a, d and e in another."""
+    lines = ["| method | labels | MAP | at 50 % | of these right | log loss | calibration error |", "|---" * 7 + "|"]
+    for name, of_method in found.items():
+        for place, way in enumerate(way for way in "abci" if way in of_method):
+            cells = [_change(of_method[way], column) for column in range(5)]
+            lines.append(f"| {'' if place else name} | {way} | {' | '.join(cells)} |")
+    others = [way for way in "de" if any(way in of_method for of_method in found.values())]
+    titles = "".join(f" {way}: MAP | at 50 % | log loss |" for way in others)
+    lines += ["", f"| method | b - a: MAP | at 50 % |{titles} draws |", "|---" * (4 + 3 * len(others)) + "|"]
+    for name, of_method in found.items():
+        if of_method.keys() >= {"a", "b"}:
+            cells = [f"{100 * (of_method['b']['now'][i] - of_method['a']['now'][i]):+.1f}" for i in (5, 6)]
+            cells += [_change(of_method.get(way), column) for way in others for column in (0, 1, 3)]
+            lines.append(f"| {name} | {' | '.join(cells)} | {of_method['runs']['draws'][0]} |")
+    return "\n".join(lines)
+
+
+def _change(of_way: dict[str, list[float]] | None, column: int) -> str:
+    """A figure before and now, or one if they are the same."""
+    if of_way is None:
+        return ""
+    values = (of_way[name][column] for name in ("before", "now"))
+    words = [f"{value:.3f}".lstrip("0") if column > 2 else f"{100 * value:.1f}" for value in values]
+    words = ["-" if word == "nan" else word for word in words]
+    return words[1] if words[0] == words[1] else " → ".join(words)
 
 
 def main() -> None:
-    """Print a table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--cache", type=Path, default=Path("results/features"))
+    parser.add_argument("--out", type=Path, default=Path("results/partial"), help="the folder of what was measured")
     parser.add_argument("--collection", choices=list(FEWEST), default="scenes8")
     parser.add_argument("--methods", nargs="*", default=["ridge-tags", "label-propagation", "caption-ridge"])
     parser.add_argument("--recipe", help="default: that of the method")
-    parser.add_argument("--ways", default="abcide")
+    parser.add_argument("--ways", default="abcde", help="any of abcide")
     parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=5.0, help="about the most time of a method")
     options = parser.parse_args()
-    methods = [each for each in registry.methods() if each.does(Task.RANK) or Task.ANNOTATE in each.tasks]
-    if options.methods != ["all"]:
-        methods = [registry.get(name) for name in options.methods]
-    print("| method | labels | | MAP | at 50 % | of these right | log loss | calibration error |")
-    print("|---|---|---|---|---|---|---|---|")
-    for method in methods:
+    names = options.methods
+    if names == ["all"]:
+        names = [method.name for method in registry.methods(Task.RANK)]
+    out = options.out / f"{options.collection}.json"
+    found: dict[str, Measured] = json.loads(out.read_text()) if out.is_file() else {}
+    for name in [name for name in names if name not in found]:
+        method = registry.get(name)
         truth = load(options.collection, options.data, options.recipe or method.recipe, options.cache)
-        for way in options.ways:
-            for name in ("before", "now"):
-                runs = [run(method, truth, way, seed, known=name == "now") for seed in range(options.draws)]
-                with np.errstate(all="ignore"):
-                    found = np.nanmean(np.array(runs), axis=0)
-                percent = " | ".join(f"{100 * value:.1f}" for value in found[:3])
-                print(f"| {method.name} | {way} | {name} | {percent} | {found[3]:.4f} | {found[4]:.4f} |", flush=True)
+        found[name] = measured(method, truth, options.ways, options.draws, 60 * options.minutes)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(found))
+        print(f"{name}: {found[name]['runs']}", file=sys.stderr, flush=True)
+    print(tables({name: found[name] for name in names}))
 
 
 if __name__ == "__main__":

@@ -51,6 +51,16 @@ def test_one_tag_a_picture_that_excludes_all_others_is_complete():
     assert share_written(scores, truth, claimed=False) > 0.9
 
 
+@pytest.mark.parametrize("share", [0.12, 0.2, 0.4])
+def test_how_often_tags_are_true_tells_what_scores_alone_do_not(share):
+    """Even where no score is high enough for the probability of being written to level off."""
+    rng = np.random.default_rng(0)
+    scores, often = rng.normal(size=(600, 12)), np.linspace(-3, 3, 12)
+    truth = rng.random(scores.shape) < expit(scores + often)
+    lost = profile(scores, truth & (rng.random(truth.shape) < share))
+    assert SHARES[lost.argmin()] == pytest.approx(share, rel=0.3)
+
+
 def test_probabilities_are_those_of_the_truth(pictures):
     truth, scores, rng = pictures
     few = truth & (rng.random(truth.shape) < 0.25)

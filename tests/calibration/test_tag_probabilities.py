@@ -54,6 +54,18 @@ def test_every_band_of_frequency_is_calibrated(learned, unseen):
     assert off[0] < 0.6 * off[1]
 
 
+def test_a_tag_that_the_measured_fit_did_not_know_is_not_believed_at_the_first_score():
+    """Its held-out scores are all the same; the final fit, which has learned it, scores it like any other tag."""
+    train, (scores, tags), (new, _) = collection(300, seed=6)[1], collection(300, seed=7), collection(300, seed=8)
+    rare, of_all = np.zeros((300, 1), int), np.median(scores)
+    rare[0] = 1
+    held_out = np.hstack([scores, np.full((300, 1), scores.min())])
+    counts = np.append(train.sum(axis=0), 0)
+    learned = TagProbabilities().fit(held_out, np.hstack([tags, rare]), tag_counts=counts, n_tagged=300)
+    p = learned.probabilities(np.hstack([new, np.full((300, 1), of_all)]))[:, -1]
+    assert p.max() < 0.05
+
+
 def test_likelihood_is_above_that_of_frequencies_and_of_what_tags_share(learned, unseen):
     scores, tags = unseen
     sign = 2 * tags - 1

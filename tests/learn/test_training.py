@@ -26,6 +26,7 @@ from visterm.learn import (
     validation_split,
 )
 from visterm.learn.engine.measuring import training_part
+from visterm.learn.engine.splits import Split
 from visterm.learn.learned_search import learned_search
 from visterm.margin.functions import kernels
 from visterm.registry import Method
@@ -173,7 +174,7 @@ def test_denied_tags_are_learned_from_and_calibrated_by_others(n_test):
     split = taught.held_out.split
     assert sorted(set(split.test) - set(rows)) == plain.held_out.split.test.tolist(), "tagged ones are drawn as before"
     assert (len(set(split.test) & set(rows)), len(set(split.train) & set(rows[:12]))) == (3, 9)
-    scores, no, *_ = taught.held_out.denials
+    scores, no, _ = taught.held_out.denials
     assert (scores.shape, no.sum(axis=0).tolist()) == ((3, N_TAGS), [0, 3, 0])
     part = fit_method(registry.get("ridge-tags"), data.select(split.train))
     np.testing.assert_allclose(scores, word_scores(part, data.X[np.intersect1d(split.test, rows)]), atol=1e-9)
@@ -229,3 +230,28 @@ def test_wide_halves_are_copied_once_to_hold_pictures_out(monkeypatch):
     assert peak < 1.5 * X.nbytes
     assert trained.metrics["accuracy"] > trained.baseline["accuracy"]
     assert trained.estimator.n_features_in_ == 40_000
+
+
+@pytest.mark.parametrize("n_test", [0, 30])
+def test_the_final_fit_takes_what_the_held_out_fit_chose(n_test):
+    """Probabilities are learned from the scores of one fit: those of another fit must mean the same."""
+    rng = np.random.default_rng(3)
+    tags = (rng.random((120, 4)) < 0.4).astype(float)
+    tags[:, 0] = 1
+    X = np.maximum(0, tags @ rng.normal(size=(4, 6)) + rng.normal(size=(120, 6))) + 0.01
+    splits = ("test",) * n_test + ("train",) * (120 - n_test)
+    data = Dataset("pictures", X, np.full(120, -1), (), sparse.csr_array(tags), tuple("abcd"), splits)
+    split = validation_split(data)
+    inner = split
+    if n_test:
+        drawn = validation_split(data.select(split.train))
+        inner = Split.of(split.train[drawn.train], split.train[drawn.test])
+
+    method = registry.get("label-propagation")
+
+    def chosen(part):
+        return method.create().fit(part.X, part.tags).alpha_
+
+    held_out = chosen(training_part(data, inner, transductive=True))
+    assert held_out != chosen(training_part(data, split, transductive=True) if n_test else data)
+    assert train_method(method, data).estimator.alpha_ == held_out

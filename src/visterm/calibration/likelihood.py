@@ -24,11 +24,16 @@ _LARGEST = 700.0
 
 
 def fit_logistic(
-    terms: Sequence[Floats], present: NDArray[np.bool_], n_free: int, shares: Floats | None = None
+    terms: Sequence[Floats],
+    present: NDArray[np.bool_],
+    n_free: int,
+    shares: Floats | None = None,
+    settled: float = _SETTLED,
 ) -> NDArray[np.float64]:
     """Maximum-likelihood coefficients; all but the first ``n_free`` are >= 0, so a higher score is never worse.
 
-    Newton steps: each goes to the best allowed point of the quadratic model, or half as far until it is better.
+    Newton steps: each goes to the best allowed point of the quadratic model, or half as far until it is better. The
+    last one gains less than ``settled``, as a share of the loss.
     """
     from scipy.optimize import lsq_linear
 
@@ -51,7 +56,7 @@ def fit_logistic(
             break
         gain, w = value - tried[0], w + step
         value, slope, curve = tried
-        if gain <= _SETTLED * value:
+        if gain <= settled * value:
             break
     return w
 

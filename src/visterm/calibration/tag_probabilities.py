@@ -229,6 +229,8 @@ class TagProbabilities(Estimator):
         self.word_means_ = scores.mean(axis=0, dtype=np.float64)
         # Keeps a tag with nearly equal scores everywhere from becoming certain by a tiny difference.
         self.word_deviations_ = scores.std(axis=0, dtype=np.float64) + 0.5 * self.deviation_
+        # Scores of a tag that no training picture carries do not tell how a fit scores it that has learned it.
+        self.word_means_[tag_counts == 0], self.word_deviations_[tag_counts == 0] = self.mean_, 1.5 * self.deviation_
         self.word_odds_ = logit((tag_counts + 0.5) / (n_tagged + 1.0))
 
     def _shared_odds(self, scores: Floats, tags: slice) -> Floats:

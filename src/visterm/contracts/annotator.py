@@ -36,6 +36,9 @@ class AnnotatorMixin:
     learns_from_denied: bool = False
     #: Whether ``fit`` takes ``tag_names``, and learns from what they mean.
     learns_from_names: bool = False
+    #: Parameters that ``fit`` may choose by trial; the choice of NAME is in ``NAME_``. Scores depend on it: what was
+    #: learned from the scores of one fit holds for another fit with the same choice.
+    chosen_by_trial: tuple[str, ...] = ()
     #: The number of tags of a tagged training picture, on average.
     mean_n_tags_: float = _USUAL_TAGS
     #: The number of training pictures of each tag; None in models of earlier versions.

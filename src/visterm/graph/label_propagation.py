@@ -108,6 +108,7 @@ class LabelPropagation(AnnotatorMixin, Estimator):
 
     scores_are_probabilities = True
     learns_from_untagged = True
+    chosen_by_trial = ("alpha",)
 
     n_neighbors: Annotated[int, FROM_1] = 10
     _: KW_ONLY

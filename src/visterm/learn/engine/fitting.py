@@ -58,6 +58,11 @@ def has_labels(method: Method, data: Dataset) -> bool:
     return (Task.CLASSIFY in method.tasks and classes) or (method.does(Task.RANK) and tags)
 
 
+def chosen_by_trial(estimator: Any) -> dict[str, Any]:
+    """The parameters that a fit chose by trial: with them, the scores of another fit mean the same."""
+    return {name: getattr(estimator, f"{name}_") for name in getattr(estimator, "chosen_by_trial", ())}
+
+
 def learns_from_untagged(method: Method) -> bool:
     """Whether the method also learns from the pictures it will tag: it then gets the held-out pictures, too."""
     return getattr(method.load(), "learns_from_untagged", False)

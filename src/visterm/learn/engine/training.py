@@ -17,7 +17,7 @@ from visterm.contracts.answers import ScoredPictures
 from visterm.errors import InputError
 from visterm.learn import Dataset
 from visterm.learn.engine import splits
-from visterm.learn.engine.fitting import Fitted, has_labels, learns_from_untagged
+from visterm.learn.engine.fitting import Fitted, chosen_by_trial, has_labels, learns_from_untagged
 from visterm.learn.engine.measuring import Measured, Performance, measure, measure_fitted, training_part
 from visterm.learn.engine.splits import Split
 from visterm.learn.engine.suggestions import JudgedTags, denials_of, judge_by_halves, tag_probabilities
@@ -176,6 +176,7 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
             estimator = Fitted.to(part, method, parameters, doing="Fitting {} without some pictures").estimator
             scored = ScoredPictures.by(estimator, take(data.X, tagged_rows(data, inner)))
             held_out = HeldOut(scored, data, inner, denials=denials_of(estimator, data, inner.test))
+            parameters = {**(parameters or {}), **chosen_by_trial(estimator)}
             del estimator, part  # as large as the final ones
             probabilities = tag_probabilities(
                 scored.scores,
@@ -203,6 +204,7 @@ def _without_test_pictures(method: Method, data: Dataset, parameters: Mapping[st
         measured = measure(method, data, split, parameters=parameters, transductive=learns_from_untagged(method))
         held_out = _scored_by(measured, split) if method.does(Task.RANK) else None
         performance = measured.performance
+        parameters = {**(parameters or {}), **chosen_by_trial(measured.estimator)}
         del measured  # its estimator is as large as the final one
     except InputError:  # one labelled picture, or one class only, can be learned from but not measured on
         performance = None
