@@ -18,6 +18,7 @@ from visterm.catalogue.truth import Truth
 from visterm.collection.judging import ClassJudge, TagJudge
 from visterm.collection.moment import Frame
 from visterm.collection.scores import Reading, class_index, edition, is_same, word_index
+from visterm.compute.parallel import Shard, split
 from visterm.contracts import Task
 from visterm.errors import VistermError
 from visterm.models import Model, ModelInfo
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from visterm.collection.opened import Opened
     from visterm.index import Snapshot
 
-#: Pictures read from an index at a time.
-_BLOCK = 4096
+#: Numbers read from an index at a time: pictures times names.
+_BLOCK = 2**22
 
 Floats = NDArray[np.float32]
 
@@ -173,8 +174,8 @@ def _tags(opened: Opened, frame: Frame, model: Model) -> TagJudgements:
     thresholds = judge.thresholds(PRECISION)
     doubt = np.zeros(len(slots), np.float32)
     blocks = []
-    for start in range(0, len(slots), _BLOCK):
-        some = slots[start : start + _BLOCK]
+    for shard in _shards(len(slots), len(judge.names)):
+        start, some = shard.start, slots[shard.rows]
         inside = np.flatnonzero(some >= 0)
         p = np.zeros((len(some), len(judge.names)), np.float32)
         if len(inside):
@@ -193,6 +194,10 @@ def _tags(opened: Opened, frame: Frame, model: Model) -> TagJudgements:
         doubt,
         thresholds.astype(np.float32),
     )
+
+
+def _shards(n_pictures: int, n_names: int) -> list[Shard]:
+    return split(n_pictures, size=max(1, _BLOCK // max(1, n_names)))
 
 
 def _reader(
@@ -215,8 +220,8 @@ def _classes(opened: Opened, frame: Frame, model: Model) -> ClassJudgements:
     n_names = len(judge.names)
     best = np.full(len(slots), -1, np.int32)
     probability, doubt = np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
-    for start in range(0, len(slots), _BLOCK):
-        places = start + np.flatnonzero(slots[start : start + _BLOCK] >= 0)
+    for shard in _shards(len(slots), n_names):
+        places = shard.start + np.flatnonzero(slots[shard.rows] >= 0)
         if len(places) and n_names:
             p = judge.probabilities(snapshot.vectors(slots[places]))
             best[places], probability[places] = p.argmax(axis=1), p.max(axis=1)
