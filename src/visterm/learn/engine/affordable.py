@@ -34,10 +34,10 @@ _FEWEST = 200
 def affordable_tags(data: Dataset, left: int) -> Dataset:
     """The data with as many of the most frequent tags as fit into the memory that is ``left``.
 
-    Half of it is for features. Of the other tags, search finds what people said.
+    Of the others, search finds what people said.
     """
-    of_tag = 2 * (_SCORE * min(_FEWEST_MEASURED, len(data)) + 4 * min(_NUMBERS_OF_TAG, 3 * len(data)))
-    n_tags, n_fit = len(data.tag_names), left // of_tag
+    n_tags, of_tag = len(data.tag_names), bytes_of_tag(len(data))
+    n_fit = left // of_tag
     if n_tags <= n_fit:
         return data
     if not n_fit:
@@ -48,6 +48,11 @@ def affordable_tags(data: Dataset, left: int) -> Dataset:
         " search finds the others where people gave them"
     )
     return data.with_tags(np.sort(np.argsort(-data.tag_counts, kind="stable")[:n_fit]))
+
+
+def bytes_of_tag(n_pictures: int) -> int:
+    """What must be left for each tag: as much again is for features."""
+    return 2 * (_SCORE * min(_FEWEST_MEASURED, n_pictures) + 4 * min(_NUMBERS_OF_TAG, 3 * n_pictures))
 
 
 def affordable_rows(rows: NDArray[np.intp], recipe: Recipe) -> NDArray[np.intp]:
