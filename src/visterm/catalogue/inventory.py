@@ -110,7 +110,8 @@ def _frequencies(connection: Connection) -> tuple[dict[str, dict[str, int]], dic
     names = {kind: terms(connection, kind) for kind in KINDS}
     counted = accepted(connection, names["class"], names["tag"])
     frequencies: dict[str, dict[str, int]] = {}
-    for kind, (counts, _) in counted.items():
+    for kind in KINDS:
+        counts, _ = counted[kind]
         of_name = [(name, int(counts[number])) for number, name in names[kind].items() if counts[number]]
         frequencies[kind] = dict(sorted(of_name, key=lambda item: (-item[1], item[0])))
     return frequencies, {kind: n_with for kind, (_, n_with) in counted.items()}
