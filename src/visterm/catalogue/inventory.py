@@ -91,6 +91,8 @@ def _suggestions(connection: Connection) -> dict[str, int]:
 
     A suggested class is decided if the picture has a class.
     """
+    if connection.value("SELECT id FROM source WHERE rank = 0") is None:  # no model wrote: else all labels are read
+        return {}
     rows = connection.execute(
         """SELECT substr(source, 7), count(*) AS number FROM effective AS suggested
            JOIN picture ON picture.id = picture_id
