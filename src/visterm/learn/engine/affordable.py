@@ -23,6 +23,8 @@ _FEWEST_MEASURED = 500
 _MOST_MEASURED = 10_000
 #: Numbers that a method keeps of each tag, at most: one for every dimension or landmark, in a few copies.
 _NUMBERS_OF_TAG = 2048 * 3
+#: The index has two bytes of every picture for each tag, and is mapped twice while it grows.
+_INDEX = 4
 #: Features are in memory as they are read, as the part that is learned from, and inside the method, prepared as well.
 _COPIES = 4
 #: A row of a bag of codewords has at most about this many entries of eight bytes.
@@ -51,8 +53,9 @@ def affordable_tags(data: Dataset, left: int) -> Dataset:
 
 
 def bytes_of_tag(n_pictures: int) -> int:
-    """What must be left for each tag: as much again is for features."""
-    return 2 * (_SCORE * min(_FEWEST_MEASURED, n_pictures) + 4 * min(_NUMBERS_OF_TAG, 3 * n_pictures))
+    """What must be left for each tag: with as much again for features, and its part of the index."""
+    learned = _SCORE * min(_FEWEST_MEASURED, n_pictures) + 4 * min(_NUMBERS_OF_TAG, 3 * n_pictures)
+    return 2 * learned + _INDEX * n_pictures
 
 
 def affordable_rows(rows: NDArray[np.intp], recipe: Recipe) -> NDArray[np.intp]:
