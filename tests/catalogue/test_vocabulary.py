@@ -307,3 +307,20 @@ def test_a_change_that_contradicts_the_catalogue_is_not_called_damage(catalogue:
     with pytest.raises(VistermError, match="nothing is damaged") as told, catalogue.transaction():
         catalogue._connection.execute("INSERT INTO term (kind, name) VALUES ('tag', 'x'), ('tag', 'x')")
     assert "backup" not in str(told.value)
+
+
+def test_counts_do_not_depend_on_how_many_labels_are_read_together(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_tags(catalogue, 1, "sea", "sky")
+    import_tags(catalogue, 2, "sea")
+    ids = [picture.id for picture in catalogue.pictures()]
+    classes = [(ids[0], "class", "coast", "accepted", None), (ids[0], "class", "beach", "accepted", None)]
+    for row in classes:  # the one that was said last holds
+        catalogue.write_labels([row], source=PERSON)
+    catalogue.write_labels([(ids[1], "tag", "sea", "rejected", None)], source=PERSON)
+    counts, uses = catalogue.counts(), catalogue.vocabulary("tag")
+    assert (counts.classes, counts.frequent_tags, counts.n_with_tags) == ({"beach": 1}, {"sea": 1, "sky": 1}, 1)
+    assert uses == [TermUse("sea", 1, 0, 1), TermUse("sky", 1, 0, 0)]
+    monkeypatch.setattr("visterm.catalogue.tally._BLOCK", 1)
+    assert (catalogue.counts(), catalogue.vocabulary("tag")) == (counts, uses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -11,8 +12,13 @@ import pytest
 from PIL import Image
 
 from visterm import errors
+from visterm.collection import judgements
+from visterm.compute import memory
 from visterm.errors import InputError, MissingExtraError, ModelError
 from visterm.faces import cli
+from visterm.find import suggesting
+from visterm.learn import data
+from visterm.learn.engine import affordable
 from visterm.workspace import Workspace
 
 
@@ -143,3 +149,64 @@ def test_memory_that_is_missing_while_a_command_is_imported_is_that_line_too(mon
     assert ended.value.code == 1
     assert len(said.splitlines()) == 1
     assert "there is not enough memory for this" in (json.loads(said)["error"] if options else said)
+
+
+def contents(workspace):
+    """Every file of a workspace but the database's own, and its size."""
+    files = (file for file in (workspace / ".visterm").rglob("*") if file.is_file() and "sqlite" not in file.name)
+    return {str(file): file.stat().st_size for file in files}
+
+
+@pytest.mark.parametrize("arguments", [["train", "knn-tags"], ["evaluate", "knn"]])
+def test_learning_that_does_not_fit_says_so_before_it_begins(visterm, workspace, monkeypatch, arguments):
+    before = contents(workspace)
+    monkeypatch.setenv("VISTERM_MEMORY", "1GB")  # what the option says goes with the test
+    monkeypatch.setattr(memory, "left", lambda: 100)
+    said = visterm(*arguments, "--memory", "2GB", "-w", workspace, code=1).stderr
+    assert said.startswith("visterm: learning ")
+    assert "would need about" in said
+    assert "and 0 MB may be used: allow more with --memory" in said
+    assert len(said.splitlines()) == 1
+    assert contents(workspace) == before
+
+
+def test_what_does_not_fit_is_left_out_and_told(visterm_json, visterm, workspace, monkeypatch):
+    """The tags that most pictures have are learned; search still finds what people said of the others."""
+    with Workspace(workspace) as photos:
+        used = [use for use in photos.vocabulary().tag.terms if use.n_accepted]
+        photos.label(photos.collection().frame.paths[0], tags=["heirloom"], new=True)
+        bytes_of_tag = affordable.bytes_of_tag(len(photos.collection().truth))
+    monkeypatch.setattr(memory, "left", lambda: 3 * bytes_of_tag)
+    monkeypatch.setattr(data, "affordable_rows", lambda rows, _: rows)
+    done = visterm("train", "knn-tags", "--json", "-w", workspace)
+    assert set(json.loads(done.stdout)["tags"]) == {use.name for use in used[:3]}
+    assert f"the 3 most frequent of {len(used) + 1} tags are learned" in done.stderr
+    monkeypatch.undo()
+    (found,) = visterm_json("search", "heirloom", "-w", workspace)["found"]
+    assert found["told"]
+
+
+@pytest.mark.parametrize("size", ["2 apples", "-1GB", "3MB", ""])
+def test_a_size_that_is_none_is_refused(visterm, workspace, size):
+    assert repr(size) in visterm("train", "--memory", size, "-w", workspace, code=2).stderr
+
+
+def test_suggestions_do_not_depend_on_how_many_pictures_are_looked_at_together(workspace, monkeypatch):
+    with Workspace(workspace) as photos:
+        photos.undo()  # so that more pictures have no tags
+        asked = {"tags": {}, "two tags": {"n_best": 2}, "rare": {"rare": True, "n_best": 3}}
+        whole = {name: photos.tag(**options).to_dict() for name, options in asked.items()}
+        monkeypatch.setattr(suggesting, "_BLOCK", 1)
+        monkeypatch.setattr(judgements, "_BLOCK", 1)
+        assert {name: photos.tag(**options).to_dict() for name, options in asked.items()} == whole
+        assert any(answer["labels"] for answer in whole["two tags"]["answers"])
+        assert photos.classify().answers
+
+
+def test_a_size_is_what_is_left_of_it(monkeypatch):
+    monkeypatch.setenv("VISTERM_MEMORY", "")
+    by_default = memory.left()
+    memory.allow("800 MB")
+    assert memory.left() < min(800 * 10**6, 2 * by_default + 1)
+    memory.allow(None)
+    assert "VISTERM_MEMORY" not in os.environ

@@ -37,7 +37,9 @@ def fit_logistic(
     """
     from scipy.optimize import lsq_linear
 
-    A, y = np.stack([term.ravel() for term in terms], axis=1), present.ravel()
+    A, y = np.empty((present.size, len(terms))), present.ravel()
+    for place in range(len(terms)):
+        A[:, place] = terms[place].ravel()
     c = None if shares is None else np.broadcast_to(shares, present.shape).ravel()
     w, lowest = np.zeros(A.shape[1]), np.full(A.shape[1], 0.0)
     lowest[:n_free] = -np.inf

@@ -91,6 +91,8 @@ def _suggestions(connection: Connection) -> dict[str, int]:
 
     A suggested class is decided if the picture has a class.
     """
+    if connection.value("SELECT id FROM source WHERE rank = 0") is None:  # no model wrote: else all labels are read
+        return {}
     rows = connection.execute(
         """SELECT substr(source, 7), count(*) AS number FROM effective AS suggested
            JOIN picture ON picture.id = picture_id
@@ -105,19 +107,13 @@ def _suggestions(connection: Connection) -> dict[str, int]:
 
 def _frequencies(connection: Connection) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """By kind: the number of readable pictures per accepted term, most frequent first, and of those with any term."""
-    frequencies: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
-    n_with: dict[str, int] = dict.fromkeys(KINDS, 0)
-    for kind, name, number in connection.execute(
-        """WITH accepted AS MATERIALIZED (
-               SELECT picture_id, term_id, kind, name, max(precedence) FROM effective
-               JOIN picture ON picture.id = picture_id WHERE effective.state = 'accepted' AND picture.state = 'ok'
-               GROUP BY picture_id, CASE kind WHEN 'tag' THEN term_id ELSE 0 END)
-           SELECT kind, name, count(*) AS number FROM accepted GROUP BY term_id
-           UNION ALL SELECT kind, NULL, count(DISTINCT picture_id) FROM accepted GROUP BY kind
-           ORDER BY number DESC, name"""
-    ):
-        if name is None:
-            n_with[kind] = number
-        else:
-            frequencies[kind][name] = number
-    return frequencies, n_with
+    from visterm.catalogue.tally import accepted, terms  # with NumPy, which not every command needs
+
+    names = {kind: terms(connection, kind) for kind in KINDS}
+    counted = accepted(connection, names["class"], names["tag"])
+    frequencies: dict[str, dict[str, int]] = {}
+    for kind in KINDS:
+        counts, _ = counted[kind]
+        of_name = [(name, int(counts[number])) for number, name in names[kind].items() if counts[number]]
+        frequencies[kind] = dict(sorted(of_name, key=lambda item: (-item[1], item[0])))
+    return frequencies, {kind: n_with for kind, (_, n_with) in counted.items()}

@@ -32,14 +32,11 @@ class TermUse:
 def uses(connection: Connection, kind: str) -> list[TermUse]:
     """The terms of ``kind`` that are used on a picture, most used first."""
     check_kind(kind)
-    rows = connection.execute(
-        """SELECT name, sum(state = 'accepted') AS accepted, sum(state = 'suggested') AS suggested,
-                  sum(state = 'rejected') AS rejected
-           FROM effective WHERE kind = ? GROUP BY term_id
-           ORDER BY accepted DESC, suggested DESC, rejected DESC, name""",
-        (kind,),
-    )
-    return [TermUse(*row) for row in rows]
+    from visterm.catalogue.tally import terms, uses_by_state  # with NumPy, which not every command needs
+
+    names, counts = terms(connection, kind), uses_by_state(connection)
+    found = [TermUse(name, *counts[number].tolist()) for number, name in names.items() if counts[number].any()]
+    return sorted(found, key=lambda use: (-use.n_accepted, -use.n_suggested, -use.n_rejected, use.name))
 
 
 def stray_keywords(connection: Connection) -> dict[str, int]:
@@ -48,6 +45,8 @@ def stray_keywords(connection: Connection) -> dict[str, int]:
     There are none where the pictures' own metadata are what most tags come from.
     """
     inside = import_source("xmp")
+    if connection.value("SELECT id FROM source WHERE name = ?", inside) is None:  # else all labels are counted
+        return {}
     ((n_inside, n_tagged),) = connection.execute(
         """SELECT count(DISTINCT CASE WHEN source.name = ? THEN picture_id END), count(DISTINCT picture_id) FROM label
            JOIN term ON term.id = term_id JOIN source ON source.id = source_id

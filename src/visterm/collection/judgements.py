@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from visterm.collection.opened import Opened
     from visterm.index import Snapshot
 
-#: Pictures read from an index at a time.
-_BLOCK = 4096
+#: Numbers read from an index at a time: pictures times names.
+_BLOCK = 2**22
 
 Floats = NDArray[np.float32]
 
@@ -174,7 +174,7 @@ def _tags(opened: Opened, frame: Frame, model: Model) -> TagJudgements:
     thresholds = judge.thresholds(PRECISION)
     doubt = np.zeros(len(slots), np.float32)
     blocks = []
-    for rows in slices(len(slots), _BLOCK):
+    for rows in _parts(len(slots), len(judge.names)):
         some = slots[rows]
         inside = np.flatnonzero(some >= 0)
         p = np.zeros((len(some), len(judge.names)), np.float32)
@@ -192,6 +192,10 @@ def _tags(opened: Opened, frame: Frame, model: Model) -> TagJudgements:
         doubt,
         thresholds.astype(np.float32),
     )
+
+
+def _parts(n_pictures: int, n_names: int) -> list[slice]:
+    return slices(n_pictures, max(1, _BLOCK // max(1, n_names)))
 
 
 def _reader(
@@ -214,7 +218,7 @@ def _classes(opened: Opened, frame: Frame, model: Model) -> ClassJudgements:
     n_names = len(judge.names)
     best = np.full(len(slots), -1, np.int32)
     probability, doubt = np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
-    for rows in slices(len(slots), _BLOCK):
+    for rows in _parts(len(slots), n_names):
         places = rows.start + np.flatnonzero(slots[rows] >= 0)
         if len(places) and n_names:
             p = judge.probabilities(snapshot.vectors(slots[places]))

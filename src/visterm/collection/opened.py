@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from visterm.catalogue.catalogue import Catalogue
+from visterm.compute import memory
 from visterm.errors import InputError, VistermError
 from visterm.models.shelf import ModelShelf
 from visterm.storage import STATE, TEMPORARY_PATTERN, WriteLock, is_there
@@ -96,6 +97,11 @@ class Opened:
             f"use the one in {inside[0]} with '-w {inside[0]}'" if len(inside) == 1 else "make one with 'visterm init'"
         )
         raise InputError(f"there is no Visterm workspace at {start} or above it: {hint}")
+
+    @staticmethod
+    def allow_memory(size: str | float | None) -> None:
+        """Say how much memory this process may use, such as ``"2GB"``; None, the default: half of what is free."""
+        memory.allow(size)
 
     def close(self) -> None:
         """Close the catalogue."""

@@ -1,3 +1,4 @@
+from . import memory as memory
 from . import progress as progress
 from .device import Device as Device
 from .device import choose_device as choose_device
@@ -32,6 +33,7 @@ __all__ = [
     "choose_device",
     "in_threads",
     "map_shards",
+    "memory",
     "n_cores",
     "one_blas_thread",
     "progress",

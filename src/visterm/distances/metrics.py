@@ -171,7 +171,7 @@ def _root_of_shares(X: Matrix) -> Matrix:
     if X.shape[0] and X.min() < 0:
         raise InputError("the Hellinger distance needs histograms or counts, but X has negative values")
     shares = _shares(_exact(X))
-    return np.sqrt(shares) if isinstance(shares, np.ndarray) else shares.sqrt()
+    return np.sqrt(shares, out=shares) if isinstance(shares, np.ndarray) else shares.sqrt()
 
 
 def _inverse(lengths: NDArray[Any]) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -86,8 +86,7 @@ def _by_features(
     if not rows:
         raise InputError("there is no other picture in the collection to compare with")
     x = features_of_picture(holdings, recipe, picture, own)
-    (alike,) = likenesses(recipe, x, stored_features(holdings, recipe, [truth.sha256[row] for row in rows]))
-    alike = np.maximum(alike, 0.0)
+    alike = np.maximum(_likeness_to(holdings, recipe, x, [truth.sha256[row] for row in rows]), 0.0)
     return [(int(truth.ids[rows[i]]), float(alike[i])) for i in largest(alike, limit)]
 
 
@@ -115,17 +114,41 @@ def cosines(A: Features, B: Features) -> Floats:
     if is_several(A) or is_several(B):
         raise InputError("pictures are compared by one feature, not by several: choose another recipe")
     a, b = cast(Matrix, A), cast(Matrix, B)
-    if a.min() >= 0 and b.min() >= 0:
-        return 1 - metric_named("hellinger")(a, b) ** 2 / 2
-    return 1 - metric_named("cosine")(a, b)
+    return _cosines(a, b, are_histograms=a.min() >= 0 and b.min() >= 0)
+
+
+def _cosines(a: Matrix, b: Matrix, *, are_histograms: bool) -> Floats:
+    return 1 - metric_named("hellinger")(a, b) ** 2 / 2 if are_histograms else 1 - metric_named("cosine")(a, b)
 
 
 def likenesses(recipe: Recipe, A: Features, B: Features) -> Floats:
     """(n_a, n_b) cosines of features of a recipe; for network features, after the mean of ``B`` was subtracted."""
-    if not recipe.name.startswith(RECIPE) or n_pictures(B) < _ENOUGH_TO_CENTRE:
+    if not _is_centred(recipe, n_pictures(B)):
         return cosines(A, B)
     mean = np.mean(cast(Matrix, B), axis=0)
     return 1 - metric_named("cosine")(A - mean, B - mean)
+
+
+def _is_centred(recipe: Recipe, n: int) -> bool:
+    return recipe.name.startswith(RECIPE) and n >= _ENOUGH_TO_CENTRE
+
+
+def _likeness_to(holdings: Holdings, recipe: Recipe, x: Features, keys: Sequence[str]) -> Floats:
+    """:func:`likenesses` of one picture and all with these ``keys``, whose features are read in blocks, twice."""
+    if is_several(x) or len(recipe.outputs) > 1:
+        raise InputError("pictures are compared by one feature, not by several: choose another recipe")
+    (output,) = recipe.outputs
+    store, own = holdings.library.store(recipe, output), cast(Matrix, x)
+    alike = np.empty(len(keys), np.float32)
+    if _is_centred(recipe, len(keys)):
+        mean = sum(block.sum(axis=0, dtype=np.float64) for _, block in store.blocks(keys)) / len(keys)
+        for rows, block in store.blocks(keys):
+            alike[rows] = _cosines(own - mean, block - mean.astype(np.float32), are_histograms=False)[0]
+        return alike
+    are_histograms = own.min() >= 0 and all(block.min() >= 0 for _, block in store.blocks(keys))
+    for rows, block in store.blocks(keys):
+        alike[rows] = _cosines(own, block, are_histograms=are_histograms)[0]
+    return alike
 
 
 def hash_of(holdings: Holdings, picture: Path) -> str | None:
@@ -144,19 +167,18 @@ def log_likeness(holdings: Holdings, reference: str, collection: Collection) -> 
     keys, truth = collection.frame.keys, collection.truth
     usable, _ = described(holdings, recipe, keys, wait=False)
     rows = np.array(collection.frame.rows, np.intp)[usable]
-    X = stored_features(holdings, recipe, [keys[place] for place in usable])
     has_label = np.array([truth.classes[row] is not None for row in rows]) | (np.diff(truth.tags[rows].indptr) > 0)
     labelled = np.flatnonzero(has_label)
     if len(labelled) > _MOST_LEARNED_FROM:
         labelled = np.random.default_rng(0).choice(labelled, _MOST_LEARNED_FROM, replace=False)
-    known = take(X, labelled)
+    known = stored_features(holdings, recipe, [keys[usable[row]] for row in labelled])
     likeness = Likeness().fit(
         lambda some: likenesses(recipe, take(known, some), known),
         [truth.classes[row] for row in rows[labelled]],
         truth.tags[rows[labelled]],
     )
     log_p = np.full(len(keys), -np.inf, np.float32)
-    (alike,) = likenesses(recipe, features_of_picture(holdings, recipe, picture, own), X)
-    log_p[usable] = likeness.log_probabilities(alike)
+    x = features_of_picture(holdings, recipe, picture, own)
+    log_p[usable] = likeness.log_probabilities(_likeness_to(holdings, recipe, x, [keys[place] for place in usable]))
     log_p[[place for place, key in enumerate(keys) if key == own]] = -np.inf
     return log_p

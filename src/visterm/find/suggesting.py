@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from visterm.collection.judging import ClassJudge, TagJudge
 from visterm.collection.measuring import tags_of
 from visterm.collection.rows import PictureRow, row_of
 from visterm.collection.scores import class_index, stored_index, word_index
+from visterm.compute.rows import slices
 from visterm.contracts import Features, Task, leaves_out
 from visterm.documents.notebook import PictureDocument
 from visterm.documents.wording import counted, not_a_share
@@ -36,6 +38,8 @@ from visterm.storage.files import is_there
 
 Floats = NDArray[np.floating[Any]]
 
+#: Probabilities treated at a time: pictures times names.
+_BLOCK = 2**20
 _TASKS: dict[Kind, Task] = {"class": Task.CLASSIFY, "tag": Task.ANNOTATE}
 
 
@@ -63,15 +67,20 @@ class Suggestions(PictureDocument):
 
 @dataclass(frozen=True)
 class _Subjects:
-    """The pictures that are asked about, with the log-probabilities of all names that the model learned.
+    """The pictures that are asked about, and the log-probabilities of all names that the model learned, of some rows.
 
-    ``features`` gives their features, which only some orders need.
+    ``features`` gives the features of some rows, which only some orders need.
     """
 
-    log_p: Floats
+    log_p: Callable[[slice], Floats]
     rows: list[PictureRow]
     skipped: list[Skipped]
-    features: Callable[[], Features]
+    features: Callable[[slice], Features]
+
+    def blocks(self, judge: TagJudge | ClassJudge) -> Iterator[tuple[slice, Floats]]:
+        """The probabilities of the names of today, of some pictures at a time."""
+        for rows in slices(len(self.rows), max(1, _BLOCK // max(1, len(judge.names)))):
+            yield rows, judge.probabilities(self.log_p(rows))
 
 
 @dataclass(frozen=True)
@@ -92,12 +101,20 @@ class Wanted:
             if share is not None and not 0 <= share <= 1:
                 raise UsageError(not_a_share(what, share))
 
-    def of(self, places: Sequence[int], p: Floats, judge: TagJudge) -> list[int]:
+    def least(self, judge: TagJudge) -> Floats:
+        """The least probability at which each name is suggested."""
+        if self.at_least is None:
+            return np.zeros(len(judge.names)) if self.n_best is not None else judge.thresholds(self.precision)
+        return np.full(len(judge.names), self.at_least)
+
+    def of(
+        self, places: NDArray[np.int64], p: Floats, judge: TagJudge, least: Floats, denied: Collection[str]
+    ) -> list[int]:
         """Those of the names, best first, that are suggested for a picture with the probabilities ``p``."""
-        if self.n_best is not None and self.at_least is None:
-            return list(places[: self.n_best])
-        least = judge.thresholds(self.precision) if self.at_least is None else np.full(len(p), self.at_least)
-        return [place for place in places[: self.n_best] if p[place] >= least[place]]
+        if self.n_best is None:
+            places = places[p[places] >= least[places]]
+        best = islice((place for place in places.tolist() if judge.names[place] not in denied), self.n_best)
+        return [place for place in best if p[place] >= least[place]]
 
 
 def classify(
@@ -144,17 +161,18 @@ def classify_by(
     frame = None if holdings is None else holdings.collection().frame
     judge = ClassJudge(model, frame)
     subjects = _subjects(holdings, judge, pictures, wait=write)
-    p = judge.probabilities(subjects.log_p)
+    denied = _denied(holdings, subjects.rows, "class")
     best: list[list[LikelyName]] = []
-    for row, denied in zip(p, _denied(holdings, subjects.rows, "class"), strict=True):
-        places = [place for place in np.argsort(-row, kind="stable").tolist() if judge.names[place] not in denied]
-        best.append(_likely(judge, row, places[:n_best]))
+    firsts: list[list[str]] = []
+    for rows, p in subjects.blocks(judge):
+        for row, without in zip(p, denied[rows], strict=True):
+            places = np.argsort(-row, kind="stable").tolist()
+            # What the model thinks likeliest, unless a person denied it: then it has nothing to say.
+            firsts.append([judge.names[place] for place in places[:1]])
+            places = [place for place in places if judge.names[place] not in without]
+            best.append(_likely(judge, row, places[:n_best]))
     made = _suggestions(holdings, judge, subjects, best)
-    if not write:
-        return made
-    # What the model thinks likeliest, unless a person denied it: then it has nothing to say.
-    firsts = [[judge.names[place]] for place in p.argmax(axis=1)] if p.size else [()] * len(p)
-    return _written(holdings, model, made, "class", firsts)
+    return _written(holdings, model, made, "class", firsts) if write else made
 
 
 def tag_by(
@@ -169,16 +187,17 @@ def tag_by(
     frame = None if holdings is None else holdings.collection().frame
     judge = TagJudge(model, frame)
     subjects = _subjects(holdings, judge, pictures, wait=write)
-    p = judge.probabilities(subjects.log_p)
+    denied = _denied(holdings, subjects.rows, "tag")
+    least = wanted.least(judge)
     best: list[list[LikelyName]] = []
-    if subjects.rows and judge.names:
-        order = judge.rare_order(subjects.log_p, subjects.features()) if wanted.rare else p
+    for rows, p in subjects.blocks(judge):
+        if not judge.names:
+            best += [[] for _ in p]
+            continue
+        order = judge.rare_order(subjects.log_p(rows), subjects.features(rows)) if wanted.rare else p
         ranked = predict_tags(order, p.shape[1], frequencies=judge.counts)
-        denied = _denied(holdings, subjects.rows, "tag")
-        for row, places, without in zip(p, ranked.tolist(), denied, strict=True):
-            kept = wanted.of([place for place in places if judge.names[place] not in without], row, judge)
-            best.append(_likely(judge, row, kept))
-    best = best or [[] for _ in subjects.rows]
+        for row, places, without in zip(p, ranked, denied[rows], strict=True):
+            best.append(_likely(judge, row, wanted.of(places, row, judge, least, without)))
     made = _suggestions(holdings, judge, subjects, best)
     return _written(holdings, model, made, "tag") if write else made
 
@@ -257,7 +276,7 @@ def _subjects(
         _indexed(holdings, judge, keys),
         [row_of(picture) for picture in chosen],
         failed,
-        lambda: stored_features(holdings, recipe, keys),
+        lambda rows: stored_features(holdings, recipe, keys[rows]),
     )
 
 
@@ -275,24 +294,27 @@ def _named(holdings: Holdings | None, judge: TagJudge | ClassJudge, pictures: Se
     if holdings is not None and any(seen):
         keys = [picture.sha256 for picture, is_seen in zip(known, seen, strict=True) if picture and is_seen]
         places = [place for place, is_seen in enumerate(seen) if is_seen]
-        rows |= dict(zip(places, _indexed(holdings, judge, keys), strict=True))
+        rows |= dict(zip(places, _indexed(holdings, judge, keys)(slice(None)), strict=True))
     order = sorted(rows)
     chosen = [files[place] for place in order]
     return _Subjects(
-        np.stack([rows[place] for place in order]) if order else np.empty((0, 0)),
-        [
-            PictureRow(str(file)) if picture is None else replace(row_of(picture), path=str(file))
-            for file, picture in ((files[place], known[place]) for place in order)
-        ],
+        lambda some: np.stack([rows[place] for place in order[some]]),
+        [_as_named(files[place], known[place]) for place in order],
         skipped + failed,
-        lambda: features_of_files(judge.model.recipe, chosen)[0],
+        lambda some: features_of_files(judge.model.recipe, chosen[some])[0],
     )
 
 
-def _indexed(holdings: Holdings, judge: TagJudge | ClassJudge, keys: Sequence[str]) -> Floats:
+def _as_named(file: Path, picture: Picture | None) -> PictureRow:
+    """The row of a file, with the path by which a person named it."""
+    return PictureRow(str(file)) if picture is None else replace(row_of(picture), path=str(file))
+
+
+def _indexed(holdings: Holdings, judge: TagJudge | ClassJudge, keys: Sequence[str]) -> Callable[[slice], Floats]:
     """The log-probabilities that the index holds of pictures that have features."""
-    scored = (class_index if judge.kind == "class" else word_index)(holdings, judge.model, keys)
-    return scored.snapshot.vectors(scored.snapshot.find(keys))
+    snapshot = (class_index if judge.kind == "class" else word_index)(holdings, judge.model, keys).snapshot
+    slots = snapshot.find(keys)
+    return lambda rows: snapshot.vectors(slots[rows])
 
 
 def _has(picture: Picture, kind: Kind) -> bool:

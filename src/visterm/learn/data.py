@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,12 @@ from visterm.catalogue.labels import Kind
 from visterm.catalogue.records import Skipped
 from visterm.collection.features import described, stored_features
 from visterm.collection.measuring import MeasuringSample, measuring_sample
-from visterm.compute import progress
+from visterm.compute import memory, progress
 from visterm.contracts import Task
 from visterm.documents.wording import counted
 from visterm.errors import InputError
 from visterm.learn import Dataset, Origin, encode_classes
+from visterm.learn.engine.affordable import affordable_rows, affordable_tags
 from visterm.learn.engine.completeness import with_shares
 from visterm.vision.recipes.base import Recipe
 
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 def labels_only(holdings: Holdings, collection: Collection) -> Dataset:
     """The readable pictures and what people and imports said of them, without features.
 
-    Keywords that came inside the files of one or two pictures are left out: a person is asked about them.
+    Keywords that came inside the files of one or two pictures are left out: a person is asked about them. Rare tags are
+    left out if not all tags fit into memory.
     """
     truth = collection.truth
     if not len(truth):
@@ -54,7 +57,17 @@ def labels_only(holdings: Holdings, collection: Collection) -> Dataset:
         tag_origin=tags,
     )
     stray = holdings.catalogue.stray_keywords()
-    return data.with_tags(np.array([i for i, tag in enumerate(names) if tag not in stray], int)) if stray else data
+    if stray:
+        data = data.with_tags(np.array([i for i, tag in enumerate(names) if tag not in stray], int))
+    return affordable_tags(data, _left_at_first(collection))
+
+
+#: How much memory was left when the labels of a collection were first read: of one collection, the tags are the same.
+_LEFT: WeakKeyDictionary[Collection, int] = WeakKeyDictionary()
+
+
+def _left_at_first(collection: Collection) -> int:
+    return _LEFT.setdefault(collection, memory.left())
 
 
 def _origin(sample: MeasuringSample) -> Origin:
@@ -74,7 +87,7 @@ def labelled(
     ``collection`` for all that it compares, whatever others add or label in the meantime.
     """
     labels = labels_only(holdings, collection)
-    chosen = np.arange(len(labels)) if rows is None else np.asarray(rows)
+    chosen = affordable_rows(np.arange(len(labels)) if rows is None else np.asarray(rows), recipe)
     keys = collection.truth.sha256
     wanted = [keys[row] for row in chosen]
     places, failed = described(holdings, recipe, wanted, wait=True)

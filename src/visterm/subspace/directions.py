@@ -1,6 +1,6 @@
 """A collection's features in few numbers: unit rows in their leading principal directions."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,22 @@ N_DIRECTIONS = 256
 _MOST_COMPARED, _BLOCK = 10_000, 4096
 
 
-def reduced(X: Floats, n_directions: int = N_DIRECTIONS) -> Floats:
+class Rows(Protocol):
+    """The features of pictures: an array, or what makes some rows of it when they are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Floats:
+        """Some rows, by number or as a slice."""
+
+
+def reduced(X: Rows, n_directions: int = N_DIRECTIONS) -> Floats:
     """Rows of unit length in the leading principal directions of ``X``, with a last column of ones.
 
     >>> reduced(np.eye(4, dtype=np.float32), 2).shape
     (4, 3)
     """
-    compared = unit(X if len(X) <= _MOST_COMPARED else X[sample(len(X), _MOST_COMPARED)])
+    compared = unit(X[:] if len(X) <= _MOST_COMPARED else X[sample(len(X), _MOST_COMPARED)])
     mean, axes = principal_axes(compared, min(n_directions, *compared.shape))
     directions = axes.astype(np.float32)
     Z = np.vstack([(unit(X[rows]) - mean) @ directions for rows in slices(len(X), _BLOCK)])

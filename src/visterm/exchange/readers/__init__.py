@@ -126,9 +126,14 @@ def find_labels(folder: Path, skipped: list[Skipped] | None = None) -> list[tupl
 
 def find_tables(folder: Path) -> list[Path]:
     """The tables in ``folder`` that may hold labels, but do not have one of the usual names."""
-    from visterm.exchange.readers._files import walk
+    from visterm.exchange.readers._files import is_picture, walk
 
-    others = (parent / name for parent, names in walk(folder) for name in names if name not in _METADATA)
+    others = (
+        parent / name
+        for parent, names in walk(folder)
+        for name in names
+        if name not in _METADATA and not is_picture(name)  # these are many
+    )
     return sorted(
         path for path in filter(_is_unicode, others) if READERS["table"].detect(path) or READERS["parquet"].detect(path)
     )

@@ -70,9 +70,9 @@ def _records(
     base: Path, parent: Path, names: list[str], pictures: Iterable[str], reading: Reading, guesses: "_Guesses"
 ) -> Iterator[Record]:
     """The records of ``pictures`` in the folder ``parent``, whose files are called ``names``."""
-    sidecars = _sidecars(names)
+    sidecars, folder = _sidecars(names), parent.relative_to(base)
     for name in pictures:
-        file = (parent / name).relative_to(base)
+        file = folder / name
         where = file.as_posix()
         found = [
             labels

@@ -11,7 +11,17 @@ from visterm import collection, learn
 from visterm.documents.wording import counted
 from visterm.errors import UsageError
 from visterm.faces.cli.outcomes import print_earlier, print_figures, print_left_out, print_replaced, print_training
-from visterm.faces.cli.output import JsonOption, WorkspaceOption, command, opened, say, show, show_skipped, table
+from visterm.faces.cli.output import (
+    JsonOption,
+    MemoryOption,
+    WorkspaceOption,
+    command,
+    opened,
+    say,
+    show,
+    show_skipped,
+    table,
+)
 
 #: The measures that tables show: headings that leave room at 80 columns, and what they mean.
 _SHORT = {
@@ -87,6 +97,7 @@ def train(
     choose_again: Annotated[
         bool, typer.Option("--choose", help="Choose again, even if an earlier choice is still good.")
     ] = False,
+    memory: MemoryOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -94,7 +105,7 @@ def train(
 
     If you name no method, Visterm compares a few features and methods on held-out pictures and takes the best.
     """
-    with command(as_json=as_json), opened(workspace) as photos:
+    with command(as_json=as_json), opened(workspace, memory) as photos:
         done = photos.train(
             method,
             name=name,
@@ -194,11 +205,12 @@ def evaluate(
         list[str] | None,
         typer.Option("--recipe", "-r", help="Features to compare on; repeatable (default: each method's own)."),
     ] = None,
+    memory: MemoryOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare methods and features with each other and with the baseline, on held-out pictures."""
-    with command(as_json=as_json), opened(workspace) as photos:
+    with command(as_json=as_json), opened(workspace, memory) as photos:
         show(photos.evaluate(*(chosen or ()), recipe=recipes or ()), as_json, _print_comparison)
 
 

@@ -31,8 +31,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 WorkspaceOption = Annotated[
     Path | None, typer.Option("--workspace", "-w", help="The workspace (default: this folder or the nearest above).")
 ]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="Memory to use, such as 2GB (default: half of what is free)."),
+]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
 
+#: A table with more rows than this is printed as plain lines.
+_LONG = 1000
 #: Lines of what was skipped that are printed; machines get all of them.
 _SKIPPED_SHOWN = 20
 
@@ -114,6 +120,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: st
     from rich.text import Text
 
     cells = [[_cell(value) for value in row] for row in rows]
+    if len(cells) > _LONG:
+        _long_table(columns, cells)
+        return
     kinds = [list(column) for column in zip(*cells, strict=True)] or [[] for _ in columns]
     drawn = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for place, (name, column) in enumerate(zip(columns, kinds, strict=True)):
@@ -123,6 +132,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: st
     for row in cells:
         drawn.add_row(*map(Text, row))
     _console(sys.stdout).print(drawn)
+
+
+def _long_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    """Print a table whose rows cost next to nothing; a drawn one takes 2 ms for each row."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(columns, *cells, strict=True)]
+    for row in (columns, *cells):
+        padded = [text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)]
+        typer.echo("  ".join(padded).rstrip())
 
 
 def _cell(value: object) -> str:
@@ -149,10 +168,12 @@ def show_skipped(skipped: Sequence[object], n_skipped: int | None = None) -> Non
         typer.echo(f"... and {n_skipped - _SKIPPED_SHOWN} more; --json lists {listed}", err=True)
 
 
-def opened(folder: Path | None) -> Workspace:
-    """The workspace of ``folder``, or of the current directory."""
+def opened(folder: Path | None, memory: str | None = None) -> Workspace:
+    """The workspace of ``folder``, or of the current directory, which may use so much ``memory``."""
     from visterm.workspace import Workspace
 
+    if memory is not None:
+        Workspace.allow_memory(memory)
     return Workspace.find(folder)
 
 

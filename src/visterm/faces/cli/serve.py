@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visterm.faces.cli.output import WorkspaceOption, command, opened
+from visterm.faces.cli.output import MemoryOption, WorkspaceOption, command, opened
 
 
 def serve(
@@ -29,9 +29,10 @@ def serve(
         ),
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    memory: MemoryOption = None,
 ) -> None:
     """Open a page in the browser: look, search, review, teach. Nothing leaves this computer."""
-    with command(as_json=False), opened(workspace) as photos:
+    with command(as_json=False), opened(workspace, memory) as photos:
         from visterm.faces.web.running import Address
         from visterm.faces.web.running import serve as run
 

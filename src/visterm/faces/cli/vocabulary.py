@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -37,6 +38,7 @@ def show_all(
     suggested: Annotated[
         bool, typer.Option("--suggest", help="List words that fit pictures without labels, to accept or decline.")
     ] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Names of each kind that are listed; 0 lists all.")] = 100,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -47,7 +49,7 @@ def show_all(
         if suggested:
             show(photos.suggested_words(), as_json, _print_suggested)
             return
-        show(photos.vocabulary(captions=captions), as_json, _print_vocabulary)
+        show(photos.vocabulary(captions=captions), as_json, partial(_print_vocabulary, limit=limit or None))
 
 
 def about_stray(keywords: Mapping[str, int]) -> str:
@@ -60,24 +62,36 @@ def about_stray(keywords: Mapping[str, int]) -> str:
     )
 
 
-def _print_vocabulary(vocabulary: labels.Vocabulary) -> None:
-    for kind, found in (("class", vocabulary.class_), ("tag", vocabulary.tag)):
+def _print_vocabulary(vocabulary: labels.Vocabulary, limit: int | None) -> None:
+    for kind, several, found in (("class", "classes", vocabulary.class_), ("tag", "tags", vocabulary.tag)):
         recognised = {name: percent(quality) for name, quality in found.quality.items()}
         rows = [
-            (use.name, use.n_accepted, use.n_suggested, use.n_rejected, recognised.get(use.name)) for use in found.terms
+            (use.name, use.n_accepted, use.n_suggested, use.n_rejected, recognised.get(use.name))
+            for use in found.terms[:limit]
         ]
         if rows:
             table((kind, "accepted", "suggested", "rejected", "recognised"), rows)
+            _say_how_many(several, len(rows), len(found.terms))
         else:
             say(f"no picture has a {kind} yet: 'visterm label PICTURE --{kind} NAME' gives one")
-        for old, new in found.aliases.items():
+        others = list(found.aliases.items())[:limit]
+        for old, new in others:
             say(f"{old} stands for {new}")
+        _say_how_many(f"other names of {several}", len(others), len(found.aliases))
         if found.dropped:
-            say(f"dropped: {', '.join(found.dropped)}")
+            say(f"dropped: {', '.join(found.dropped[:limit])}")
+            _say_how_many(f"dropped {several}", len(found.dropped[:limit]), len(found.dropped))
         if found.not_learned:
             say(about_stray(found.not_learned))
     if vocabulary.captions is not None:
-        table(("word of captions", "captions"), [(word.name, word.n_captions) for word in vocabulary.captions])
+        words = vocabulary.captions[:limit]
+        table(("word of captions", "captions"), [(word.name, word.n_captions) for word in words])
+        _say_how_many("words of captions", len(words), len(vocabulary.captions))
+
+
+def _say_how_many(what: str, n_shown: int, n: int) -> None:
+    if n_shown < n:
+        say(f"these are {n_shown} of {n} {what}; --limit 0 lists all")
 
 
 def _print_suggested(found: review.SuggestedWords) -> None:

@@ -7,7 +7,7 @@ become probabilities of what is true, not of what is written (``Dataset.shares``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,6 +18,8 @@ from scipy.special import expit
 
 from visterm.calibration import TagProbabilities, Written, share_written
 from visterm.catalogue.acts import Extent
+from visterm.compute import memory
+from visterm.compute.parallel import split
 from visterm.contracts import Features
 from visterm.learn.engine.dataset import ENOUGH, Dataset
 from visterm.margin import Ridge
@@ -32,6 +34,13 @@ _RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0)
 _MOST_PICTURES, _MOST_TAGS = 2000, 300
 #: And whether a claim is true from so many pictures.
 _MOST_CLAIMING = 800
+#: What is likely of pictures is learned from this many numbers at most, pictures times tags: of the most frequent tags,
+#: and of at least so many pictures.
+_MOST_NUMBERS, _FEWEST_LEARNED = 2**22, 2000
+#: The memory of such a number, with what is computed of it.
+_BYTES = 100
+#: Probabilities computed at a time.
+_BLOCK = 2**22
 #: A tag of a picture is added if it is at least so probable.
 _LIKELY = 0.5
 #: No picture has so little written of it.
@@ -74,9 +83,9 @@ def with_shares(data: Dataset) -> Dataset:
         open_ = tagged
     if len(open_):
         uniform = None if share == 1 else Written.by_picture(np.full(len(base), share), len(some))
-        p = _probable(Z, base, data.tags[base][:, some], open_, uniform)
         n_written = np.diff(data.tags[open_].indptr)
-        of_picture = n_written / np.maximum(p.sum(axis=1), n_written)
+        n_true = [p.sum(axis=1) for _, p in _probable(Z, base, data.tags[base][:, some], open_, uniform)]
+        of_picture = n_written / np.maximum(np.concatenate(n_true), n_written)
         if share < 1:  # pictures with more tags have more left out; on average, it is the share that was found
             of_picture = of_picture * (share / of_picture.mean())
         shares[open_] = np.clip(of_picture, _LEAST_SHARE, _MOST_SHARE)
@@ -93,22 +102,27 @@ def completed(data: Dataset) -> Dataset:
         return data
     known = np.setdiff1d(tagged, open_)
     base = known if len(known) >= ENOUGH else tagged
-    columns = np.flatnonzero(np.bincount(data.tags[base].indices, minlength=data.tags.shape[1]) > 1)
+    n_numbers = min(_MOST_NUMBERS, memory.left() // _BYTES)
+    columns = _frequent(data.tags[base], n_numbers // min(len(base), _FEWEST_LEARNED))
     if not len(columns) or len(base) < ENOUGH:
         return data
-    Z, written = _directions(data.X), data.written(base)
-    own = None if written is None else Written(written.shares[:, columns])
-    added = _added(data, _probable(Z, base, data.tags[base][:, columns], open_, own) >= _LIKELY, open_, columns)
+    most = max(_FEWEST_LEARNED, n_numbers // len(columns))
+    base = base[sample(len(base), most)] if len(base) > most else base
+    Z, own = _directions(data.X), data.written(base, columns)
+    of_base = data.tags[base][:, columns]
+    added = _added(data, _probable(Z, base, of_base, open_, own), open_, columns)
     if own is not None:  # what was added teaches once more
-        of_base = sparse.csr_array((data.tags + added)[base][:, columns])
-        p = _probable(Z, base, of_base, open_, own, data.tags[base][:, columns])
-        added = _added(data, p >= _LIKELY, open_, columns)
+        more = sparse.csr_array((data.tags + added)[base][:, columns])
+        added = _added(data, _probable(Z, base, more, open_, own, of_base), open_, columns)
     return replace(data, tags=sparse.csr_array(data.tags + added), shares=None, extent=None)
 
 
-def _added(data: Dataset, likely: NDArray[np.bool_], rows: Integers, columns: Integers) -> sparse.csr_array:
+def _added(
+    data: Dataset, probable: Iterator[tuple[slice, NDArray[np.float32]]], rows: Integers, columns: Integers
+) -> sparse.csr_array:
     """The likely tags of ``rows`` that nobody wrote or denied, as large as ``data.tags``; none that is loose."""
-    own, tags = np.nonzero(likely & ~data.is_loose[columns])
+    likely = [sparse.csr_array((p >= _LIKELY) & ~data.is_loose[columns]) for _, p in probable]
+    own, tags = sparse.vstack(likely).nonzero()
     at = (rows[own], columns[tags])
     added = sparse.csr_array((np.ones(len(own), data.tags.dtype), at), shape=data.tags.shape)
     for said in (data.tags, data.denied):
@@ -146,8 +160,8 @@ def _probable(
     rows: Integers,
     written: Written | None,
     tags: sparse.csr_array | None = None,
-) -> NDArray[np.float32]:
-    """The probabilities of tags of ``rows`` by what the ``learned`` tags of the pictures ``base`` teach.
+) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    """The probabilities of tags of ``rows`` by what the ``learned`` tags of the pictures ``base`` teach, in blocks.
 
     Of pictures among ``base`` it is what the others teach. ``tags`` are those that were ``written`` (default: those
     learned).
@@ -156,22 +170,38 @@ def _probable(
     given = learned if tags is None else tags
     counts = np.bincount(given.indices, minlength=given.shape[1])
     likely = TagProbabilities().fit(head.left_out, given, tag_counts=counts, n_tagged=len(base), written=written)
-    scores = (Z[rows] @ head.weights.astype(np.float32)).astype(np.float32)
-    place = np.searchsorted(base, rows)
-    among = (place < len(base)) & (base[np.minimum(place, len(base) - 1)] == rows)
-    scores[among] = head.left_out[place[among]]
-    return np.asarray(expit(likely.log_odds(scores)), np.float32)
+    weights = head.weights.astype(np.float32)
+    for shard in split(len(rows), size=max(1, _BLOCK // given.shape[1])):
+        some = rows[shard.rows]
+        scores = (Z[some] @ weights).astype(np.float32)
+        place = np.searchsorted(base, some)
+        among = (place < len(base)) & (base[np.minimum(place, len(base) - 1)] == some)
+        scores[among] = head.left_out[place[among]]
+        yield shard.rows, np.asarray(expit(likely.log_odds(scores)), np.float32)
 
 
-def _frequent(tags: sparse.csr_array) -> Integers:
+def _frequent(tags: sparse.csr_array, most: int = _MOST_TAGS) -> Integers:
     """The most frequent tags, of those that two pictures have."""
     counts = np.bincount(tags.indices, minlength=tags.shape[1])
-    return np.sort(np.argsort(-counts, kind="stable")[: min(_MOST_TAGS, int((counts > 1).sum()))])
+    return np.sort(np.argsort(-counts, kind="stable")[: min(most, int((counts > 1).sum()))])
 
 
 def _directions(X: Features) -> NDArray[np.float32]:
     """The leading directions of all features together; each feature has the same length."""
-    parts = X.values() if isinstance(X, Mapping) else [X]
-    dense = [np.sqrt(part.toarray()) if isinstance(part, sparse.csr_array) else np.asarray(part) for part in parts]
-    unit = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in dense]
-    return reduced(np.hstack(unit).astype(np.float32))
+    return reduced(_Joined(X))
+
+
+class _Joined:
+    """The rows of all features side by side, each of unit length; made when they are asked for."""
+
+    def __init__(self, X: Features) -> None:
+        self._parts = list(X.values()) if isinstance(X, Mapping) else [X]
+
+    def __len__(self) -> int:
+        return int(self._parts[0].shape[0])
+
+    def __getitem__(self, rows: Any) -> Floats:
+        parts = (part[rows] for part in self._parts)
+        dense = [np.sqrt(part.toarray()) if isinstance(part, sparse.csr_array) else np.asarray(part) for part in parts]
+        unit = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in dense]
+        return np.hstack(unit).astype(np.float32)

@@ -120,17 +120,18 @@ class Dataset:
         whole = self.has_tags & (self.shares >= 1)
         return whole if whole.sum() >= ENOUGH else self.has_tags
 
-    def written(self, rows: NDArray[Any]) -> Written | None:
-        """How much of the truth is written of some pictures; None if it is all."""
+    def written(self, rows: NDArray[Any], tags: NDArray[Any] | None = None) -> Written | None:
+        """How much of the truth is written of some pictures, for some ``tags`` or all; None if it is all."""
         if self.shares is None or ((self.shares[rows] >= 1).all() and not self.is_loose.any()):
             return None
-        written = Written.by_picture(self.shares[rows], len(self.tag_names))
+        columns = np.arange(len(self.tag_names)) if tags is None else tags
+        written = Written.by_picture(self.shares[rows], len(columns))
         if self.has_answers:  # these tell what is absent; of the rest, nothing is known
             written.shares[written.shares < 1] = 0
-        written.shares[:, self.is_loose] = 0
+        written.shares[:, self.is_loose[columns]] = 0
         for said in (self.tags, self.denied):
             if said is not None:
-                written.shares[said[rows].nonzero()] = 1
+                written.shares[said[rows][:, columns].nonzero()] = 1
         return written
 
     @property

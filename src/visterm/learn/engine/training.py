@@ -17,6 +17,7 @@ from visterm.contracts.answers import ScoredPictures
 from visterm.errors import InputError
 from visterm.learn import Dataset
 from visterm.learn.engine import splits
+from visterm.learn.engine.affordable import affordable_measured, most_measured
 from visterm.learn.engine.fitting import Fitted, chosen_by_trial, has_labels, learns_from_untagged
 from visterm.learn.engine.measuring import Measured, Performance, measure, measure_fitted, training_part
 from visterm.learn.engine.splits import Split
@@ -123,10 +124,13 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
     """
     test = np.flatnonzero(data.is_test)
     if len(test):
-        return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
+        most = affordable_measured(len(data.tag_names))
+        some = test if len(test) <= most else np.random.default_rng(random_state).choice(test, most, replace=False)
+        return Split.of(np.setdiff1d(np.arange(len(data)), test), some)
     labelled = np.flatnonzero(data.has_class | data.measurable)
     if len(labelled) < 2:
         raise InputError("at least two labelled pictures are needed to measure anything: label more, or import labels")
+    test_share = min(test_share, most_measured(len(data.tag_names)) / len(labelled))
     drawn = _drawn(data, labelled, test_share, random_state)
     others = np.setdiff1d(np.flatnonzero(data.only_denied), labelled, assume_unique=True)
     others = np.random.default_rng(random_state).permutation(others)[: round(test_share * len(others))]
