@@ -5,8 +5,18 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from visterm.calibration import tag_scales
-from visterm.contracts import POSITIVE, AnnotatorMixin, Features, Scores, check_tags, declared, n_pictures
+from visterm.calibration import tag_scales, tag_scales_of_moments
+from visterm.contracts import (
+    FROM_1,
+    POSITIVE,
+    AnnotatorMixin,
+    Features,
+    Scores,
+    StrOptions,
+    check_tags,
+    declared,
+    n_pictures,
+)
 from visterm.margin.functions.expansion import precision
 from visterm.margin.functions.left_out import LeavesOut
 from visterm.margin.solver.ridge import LessonRidge, Lessons
@@ -24,6 +34,8 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
       ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``exp-chi2`` for one and the latter for several.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
+    - ``landmarks``: a number of pictures by whose kernel the others are known; None: all, which is exact. ``auto``:
+      all up to 6,000 pictures, else 2,000 (:class:`~visterm.margin.functions.by_landmarks.ByLandmarks`).
 
     Rows without tags are left out, except that ``denied`` tags of such rows are known negatives: the regression of a
     denied tag also learns that its indicator is 0 there (see :class:`~visterm.margin.solver.ridge.LessonRidge`).
@@ -42,6 +54,7 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     kernel: str = "auto"
     tag_power: float = 1.0
     intercept_scaling: float = 1.0
+    landmarks: Annotated[int | str | None, FROM_1, StrOptions({"auto"})] = "auto"
     _fitted_constraints: ClassVar[dict[str, str]] = {"tag_means_": "n_tags", "tag_scales_": "n_tags"}
 
     def fit(self, X: Features, tags: Any, *, denied: Any = None) -> Self:
@@ -49,8 +62,16 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
         self._validate_params()
         X = self._check_fit_features(X)
         lessons = Lessons.of(check_tags(tags, n_pictures(X)), denied)
+        self._count_tags(lessons.tags)
+        if self.n_landmarks(len(lessons.tagged)) is None:
+            self._fit_exactly(X, lessons)
+        else:
+            self._fit_landmarks(X, lessons)
+        self.word_scales_ = np.sqrt(self.tag_scales_)
+        return self
+
+    def _fit_exactly(self, X: Features, lessons: Lessons) -> None:
         rows, tags = lessons.rows, lessons.tags
-        self._count_tags(tags)
         present = tags.astype(np.bool_).toarray()
         theta = np.empty((tags.shape[1], len(rows)), precision(rows))
         left_out = np.empty(tags.shape, theta.dtype)
@@ -62,8 +83,13 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
         self._keep(X, rows, theta)
         self._keep_own(rows, own_weights)
         self.tag_means_, self.tag_scales_ = tag_scales(left_out, present, self.tag_power)
-        self.word_scales_ = np.sqrt(self.tag_scales_)
-        return self
+
+    def _fit_landmarks(self, X: Features, lessons: Lessons) -> None:
+        fit = self._fit_by_landmarks(X, lessons.rows[lessons.tagged], lessons.tags, (lessons.rows, lessons.denied))
+        self.tag_means_, spread = fit.left_out.moments(fit.weights)
+        self.tag_scales_ = tag_scales_of_moments(self.tag_means_, spread, fit.own_means(), fit.n_own, self.tag_power)
+        self._keep_landmarks(X, fit)
+        self._keep_own_of(fit)
 
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags), each tag scaled by its leave-one-out scores."""
