@@ -30,6 +30,7 @@ from .inputs import check_feature_mapping as check_feature_mapping
 from .inputs import check_features as check_features
 from .inputs import check_queries as check_queries
 from .inputs import check_tags as check_tags
+from .inputs import evenly as evenly
 from .inputs import has_class as has_class
 from .inputs import in_single as in_single
 from .inputs import is_several as is_several
@@ -75,6 +76,7 @@ __all__ = [
     "check_tags",
     "class_scores",
     "declared",
+    "evenly",
     "has_class",
     "in_single",
     "is_several",

@@ -52,6 +52,15 @@ def _run(rows: NDArray[np.integer[Any]] | slice) -> NDArray[np.integer[Any]] | s
     return slice(int(rows[0]), int(rows[-1]) + 1) if follow else rows
 
 
+def evenly(n: int, most: int) -> NDArray[np.intp]:
+    """Numbers from 0 to n - 1: all of them, or ``most`` at equal distances.
+
+    >>> evenly(9, 3)
+    array([0, 4, 8])
+    """
+    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
+
+
 def in_single(X: Matrix) -> Matrix:
     """Finite halves, in which nothing is computed, as float32; anything else as it is.
 

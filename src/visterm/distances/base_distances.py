@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
+from visterm.contracts import Features, Matrix, check_feature_mapping, evenly, is_several, n_pictures, take
 from visterm.contracts.estimator import Estimator, StrOptions, declared
 from visterm.distances.metrics import METRICS, automatic_metric, metric_named
 from visterm.distances.nearest_rows import BLOCK_BYTES, smallest
@@ -338,7 +338,7 @@ def _row_blocks(rows: NDArray[np.intp], n_dims: int) -> list[NDArray[np.intp]]:
 
 
 def _sample(n_rows: int) -> NDArray[np.intp]:
-    return np.linspace(0, n_rows - 1, min(_SCALE_SAMPLE, n_rows)).astype(np.intp)
+    return evenly(n_rows, _SCALE_SAMPLE)
 
 
 def _mean_of_pairs(between: NDArray[Any]) -> float:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from visterm.compute import progress
 from visterm.compute.threads import in_threads
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, evenly
 from visterm.contracts.estimator import FROM_1, SHARE, Estimator, Interval, StrOptions, declared
 from visterm.errors import InputError
 from visterm.graph.inference.held_out import hide_tags, tag_surprise
@@ -131,7 +131,7 @@ class LabelPropagation(AnnotatorMixin, Estimator):
         self.held_out_ = np.empty((0, 2))
         hidden = hide_tags(tags, self.held_out_share, self.random_state) if self.alpha == "auto" else None
         if hidden is not None:
-            looks, asked = [], _evenly(len(hidden.rows), _MOST_ASKED)
+            looks, asked = [], evenly(len(hidden.rows), _MOST_ASKED)
             with progress.task("Choosing how far tags spread", total=len(self.alphas)) as bar:
                 for alpha in self.alphas:
                     scores = distributions(self._propagate_to(hidden.rows[asked], hidden.shown, alpha))
@@ -215,8 +215,3 @@ def _blocks(height: int, n_columns: int) -> list[slice]:
     """Columns of the given height that are treated at a time."""
     size = max(1, _BLOCK // height)
     return [slice(start, start + size) for start in range(0, n_columns, size)]
-
-
-def _evenly(n: int, most: int) -> NDArray[np.intp]:
-    """Numbers from 0 to n - 1: all of them, or ``most`` at equal distances."""
-    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)

@@ -1,6 +1,6 @@
 """Ridge regressions of many pictures: on landmark features, by sums over shards."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ from visterm.margin.functions import kernels
 from visterm.margin.functions.expansion import ExpansionEstimator, precision
 from visterm.margin.functions.landmarks import FeatureMap, Lesson, k_means_plus_plus
 from visterm.margin.functions.product_kernel import ProductKernel
-from visterm.margin.solver.sums import LeftOut, Solved
+from visterm.margin.solver.sums import LeftOut, Solved, target_blocks
 
 Array = NDArray[Any]
 
@@ -41,6 +41,24 @@ class LandmarkFit:
     def n_own(self) -> Array:
         """The number of pictures of each target."""
         return np.bincount(self.lesson.targets.indices, minlength=len(self.weights))
+
+    def own_scores(self) -> sparse.csc_array:
+        """(n_pictures, n_targets): the scores of pictures at their own targets, each without itself."""
+        targets = self.lesson.targets
+        return sparse.csc_array(
+            sparse.csr_array((self.left_out.own, targets.indices, targets.indptr), shape=targets.shape)
+        )
+
+    def scores_without(self, places: Array, n_targets: int) -> Iterator[tuple[slice, Array, Array]]:
+        """Of some pictures and the first targets: columns, scores of each without itself, and their targets.
+
+        Some columns follow the others, so that memory stays bounded.
+        """
+        rotated = self.lesson.mapped(self.features, places)
+        h, targets = self.left_out.leverages[places, None], sparse.csc_array(self.lesson.targets[places])
+        for columns in target_blocks(n_targets, 2 * len(places)):
+            own = targets[:, columns].toarray()
+            yield columns, (rotated @ self.weights[columns].T - h * own) / (1 - h), own
 
     def own_means(self) -> Array:
         """Of each target, the mean score of its own pictures, each without itself."""
