@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from visterm.calibration import tag_scales
 from visterm.errors import InputError
-from visterm.margin import KernelRidgeAnnotator
-from visterm.margin.functions import by_landmarks, landmarks
+from visterm.margin import KernelRidgeAnnotator, SDCAClassifier, sdca
+from visterm.margin.functions import by_landmarks, landmarks, one_vs_all
 from visterm.margin.functions.landmarks import k_means_plus_plus
 
 KERNELS = ["linear", "cosine", "hellinger", "chi2", "exp-chi2", "exp-chi2:4", "product", "weighted-product"]
@@ -110,6 +110,36 @@ def test_auto_is_exact_up_to_a_size(X, tags, monkeypatch):
     assert not hasattr(auto.fit(X, tags), "own_prints_")
     given = KernelRidgeAnnotator(kernel="precomputed", landmarks=12).fit(X @ X.T, tags)
     assert given.dual_coef_.shape == (5, 48)
+
+
+@pytest.mark.parametrize("kernel", ["auto", "chi2", "weighted-product"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_by_all_pictures_as_landmarks_are_those_of_the_exact_kernel(X, kernel, n_classes):
+    y, given = np.arange(N) % n_classes, features(X, kernel)
+    X[:, 0] += 0.5 * y
+    exact = SDCAClassifier(10.0, kernel=kernel, tol=1e-6, landmarks=None, random_state=0).fit(given, y)
+    found = SDCAClassifier(10.0, kernel=kernel, tol=1e-6, landmarks=N, random_state=0).fit(given, y)
+    new = features(X[:9] + 0.1, kernel)
+    np.testing.assert_allclose(found.decision_function(new), exact.decision_function(new), rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("kernel", ["auto", "exp-chi2"])
+def test_c_and_temperature_of_many_pictures_come_from_some(X, kernel, monkeypatch):
+    monkeypatch.setattr(sdca, "_CHOOSING_PICTURES", 30)
+    monkeypatch.setattr(one_vs_all, "_ENOUGH_ASKED", 12)
+    y, sizes = np.arange(N) % 3, []
+    X[np.arange(N), y] += 1.0
+    choose_c, cross_scores = sdca.choose_c, one_vs_all.cross_scores
+    monkeypatch.setattr(sdca, "choose_c", lambda by, *a, **k: sizes.append(a[0].shape) or choose_c(by, *a, **k))
+    monkeypatch.setattr(
+        one_vs_all,
+        "cross_scores",
+        lambda p, parts, *a: sizes.append([len(q) for q in parts]) or cross_scores(p, parts, *a),
+    )
+    model = SDCAClassifier("auto", kernel=kernel, loss="logistic", landmarks=20, random_state=0).fit(X, y)
+    assert sizes == [(3, 30), [12]]
+    assert (model.predict(X) == y).mean() > 0.9
+    assert model.predict_proba(X)[np.arange(N), y].mean() > 0.6
 
 
 def test_copies_of_a_picture_may_all_be_landmarks(tags):

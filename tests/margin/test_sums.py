@@ -91,12 +91,13 @@ def test_pictures_without_themselves_are_those_of_leaving_out(lesson, block, mon
     np.testing.assert_allclose((scores - h * dense) / (1 - h), expected, atol=1e-8)
 
 
-def test_known_negatives_are_learned_as_zeros(lesson):
+@pytest.mark.parametrize("n", [1, 3, 9])
+def test_known_negatives_are_learned_as_zeros(lesson, n):
     features, targets = lesson
     solution, _ = solved(features, targets)
-    others = np.random.default_rng(1).normal(size=(3, 6))
+    others = np.random.default_rng(1).normal(size=(n, 6))
     joint = np.vstack([features, others])
-    t = np.append(targets[:, [2]].toarray()[:, 0], np.zeros(3))
+    t = np.append(targets[:, [2]].toarray()[:, 0], np.zeros(n))
     expected = np.linalg.solve(joint.T @ joint + ALPHA * np.eye(6), joint.T @ t)
     found = solution.with_negatives(2, others @ solution.root)
     np.testing.assert_allclose(solution.root @ found, expected, atol=1e-10)

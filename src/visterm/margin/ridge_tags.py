@@ -85,10 +85,10 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
         self.tag_means_, self.tag_scales_ = tag_scales(left_out, present, self.tag_power)
 
     def _fit_landmarks(self, X: Features, lessons: Lessons) -> None:
-        fit = self._fit_by_landmarks(X, lessons.rows[lessons.tagged], lessons.tags, (lessons.rows, lessons.denied))
+        fit = self._fit_by_landmarks(X, lessons, self.alpha)
         self.tag_means_, spread = fit.left_out.moments(fit.weights)
         self.tag_scales_ = tag_scales_of_moments(self.tag_means_, spread, fit.own_means(), fit.n_own, self.tag_power)
-        self._keep_landmarks(X, fit)
+        self._keep_weights(X, fit.features, fit.landmarks, fit.weights)
         self._keep_own_of(fit)
 
     def score_tags(self, X: Features) -> Scores:

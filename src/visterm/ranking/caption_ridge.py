@@ -112,10 +112,9 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
         self._keep_own(rows, own_weights)
 
     def _fit_landmarks(self, X: Features, lessons: Lessons, having: sparse.csr_array) -> None:
-        targets = sparse.csr_array(sparse.hstack([lessons.tags, having.T], format="csr"))
-        fit = self._fit_by_landmarks(X, lessons.rows[lessons.tagged], targets, (lessons.rows, lessons.denied))
+        fit = self._fit_by_landmarks(X, lessons, self.alpha, sparse.csr_array(having.T))
         self.tag_platt_ = np.concatenate(list(_platt(fit, self.n_tags_)))
-        self._keep_landmarks(X, fit)
+        self._keep_weights(X, fit.features, fit.landmarks, fit.weights)
         self._keep_own_of(fit)
 
     def score_tags(self, X: Features) -> Scores:

@@ -1,8 +1,8 @@
-"""Ridge regressions of many pictures: on landmark features, by sums over shards."""
+"""Functions learned from many pictures: on landmark features, ridge regressions by sums over shards."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from visterm.margin.functions import kernels
 from visterm.margin.functions.expansion import ExpansionEstimator, precision
 from visterm.margin.functions.landmarks import FeatureMap, Lesson, k_means_plus_plus
 from visterm.margin.functions.product_kernel import ProductKernel
+from visterm.margin.solver.inner_products import FeatureInnerProducts
+from visterm.margin.solver.ridge import Lessons
 from visterm.margin.solver.sums import LeftOut, Solved, target_blocks
 
 Array = NDArray[Any]
@@ -66,15 +68,25 @@ class LandmarkFit:
         return sums / np.maximum(self.n_own, 1)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MappedInnerProducts(FeatureInnerProducts):
+    """Pictures given by features of a map, without its constant; ``landmarks`` as in :class:`LandmarkFit`."""
+
+    features: FeatureMap = field(kw_only=True)
+    landmarks: Array | None = field(kw_only=True)
+
+
 class ByLandmarks(ExpansionEstimator):
-    """Expansions by ridge regression that have a parameter ``landmarks``.
+    """Expansions that have a parameter ``landmarks``.
 
     - ``landmarks``: of how many pictures the kernel with all is known; the other pictures only add to sums. None: of
       all, which is exact. ``auto``: of all up to 6,000 pictures, else of 2,000.
+
+    Fitted, if there are landmarks: ``n_landmarks_``, their number.
     """
 
     landmarks: int | str | None
-    alpha: float
+    _fitted_constraints: ClassVar[dict[str, str]] = {"n_landmarks_": "int >0"}
 
     def n_landmarks(self, n_rows: int) -> int | None:
         """The number of landmarks among this many pictures; None if the exact kernel is used."""
@@ -85,23 +97,22 @@ class ByLandmarks(ExpansionEstimator):
         return min(int(self.landmarks), n_rows)
 
     def _fit_by_landmarks(
-        self, X: Features, rows: Array, targets: sparse.csr_array, denied: tuple[Array, sparse.csc_array] | None = None
+        self, X: Features, lessons: Lessons, alpha: float, sets: sparse.csr_array | None = None
     ) -> LandmarkFit:
-        """Learn sparse ``targets`` (len(rows), n_targets) from the given rows of checked features.
+        """Learn the tags of checked features, and further targets ``sets`` (n_tagged, n_sets) of the tagged pictures.
 
-        ``denied`` are rows of further pictures and, for the first targets, which of them are known negatives: (
-        len(rows), n_targets). These count in the functions; what is known of pictures without themselves holds
-        approximately for such targets.
+        Known negatives count in the functions; what is known of pictures without themselves holds approximately for
+        such tags.
         """
+        rows, denied = lessons.rows[lessons.tagged], lessons.denied
+        targets = lessons.tags if sets is None else sparse.csr_array(sparse.hstack([lessons.tags, sets], format="csr"))
         features, landmarks = self._feature_map(X, rows, targets)
         lesson = Lesson(X, rows, targets)
-        solved = Solved.of(lesson.sums(features), self.alpha)
+        solved = Solved.of(lesson.sums(features), alpha)
         rotated = features.rotated(solved.root)
-        if denied is not None and denied[1].nnz:
-            known = rotated(take(X, denied[0]))
-            for target in np.flatnonzero(np.diff(denied[1].indptr)):
-                own = denied[1].indices[denied[1].indptr[target] : denied[1].indptr[target + 1]]
-                solved.weights[target] = solved.with_negatives(int(target), known[own])
+        for tag in np.flatnonzero(np.diff(denied.indptr)):
+            own = denied.indices[denied.indptr[tag] : denied.indptr[tag + 1]]
+            solved.weights[tag] = solved.with_negatives(int(tag), rotated(take(X, lessons.rows[own])))
         return LandmarkFit(lesson, rotated, landmarks, solved.weights, lesson.left_out(rotated, solved.weights))
 
     def _feature_map(self, X: Features, rows: Array, targets: sparse.csr_array) -> tuple[FeatureMap, Array | None]:
@@ -141,12 +152,25 @@ class ByLandmarks(ExpansionEstimator):
         others, kernel = cast(Matrix, take(X, landmarks)), self.kernel_
         return lambda some: kernels.gram(cast(Matrix, some), others, kernel=kernel, dtype=dtype)
 
-    def _keep_landmarks(self, X: Features, fit: LandmarkFit) -> None:
-        """Keep the functions of a fit, in the form of the exact ones: as expansions over the landmarks, or weights."""
-        on_raw, intercepts = fit.features.on_raw(fit.weights)
-        if fit.landmarks is None:
-            self._forget("dual_coef_", "support_", "support_vectors_", "product_kernel_")
+    def _keep_weights(self, X: Features, features: FeatureMap, landmarks: Array | None, weights: Array) -> None:
+        """Keep functions in the form of the exact ones: as expansions over the landmarks, or as weights."""
+        on_raw, intercepts = features.on_raw(weights)
+        if landmarks is None:
+            self._forget("dual_coef_", "support_", "support_vectors_", "product_kernel_", "n_landmarks_")
             self.coef_ = np.ascontiguousarray(on_raw)
         else:
-            self._keep(X, fit.landmarks, on_raw)
+            self._keep(X, landmarks, on_raw)
+            self.n_landmarks_ = len(landmarks)
         self.intercept_ = intercepts
+
+    def _mapped_products(self, X: Features, rows: Array, targets: sparse.csr_array) -> "MappedInnerProducts":
+        """The inner products of the given rows by their features, which are kept."""
+        features, landmarks = self._feature_map(X, rows, targets)
+        mapped = Lesson(X, rows, targets).mapped(features, np.arange(len(rows)))
+        return MappedInnerProducts(mapped[:, :-1], features.constant**2, features=features, landmarks=landmarks)
+
+    def _keep_mapped(self, X: Features, products: "MappedInnerProducts", theta: Array) -> None:
+        """Keep the functions with these coefficients (n_tasks, n_pictures)."""
+        constant = products.features.constant * theta.sum(axis=1, keepdims=True)
+        weights = np.hstack([theta @ products.X, constant])
+        self._keep_weights(X, products.features, products.landmarks, weights)

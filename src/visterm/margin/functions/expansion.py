@@ -110,7 +110,7 @@ class ExpansionEstimator(Estimator):
 
     def _keep(self, X: Features, rows: Array, theta: Array) -> None:
         """Keep the functions with coefficients ``theta`` (n_tasks, len(rows)) over the given rows."""
-        self._forget("coef_", "dual_coef_", "support_", "support_vectors_")
+        self._forget("coef_", "dual_coef_", "support_", "support_vectors_", "n_landmarks_")
         self.intercept_ = float(self.intercept_scaling) ** 2 * theta.sum(axis=1, dtype=np.float64)
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.EXPLICIT:
