@@ -8,10 +8,11 @@ from scipy import sparse
 from sklearn.base import clone
 
 from visterm.calibration import tag_scales
+from visterm.contracts import take
 from visterm.errors import InputError
 from visterm.margin import KernelRidgeAnnotator, SDCAClassifier, sdca
-from visterm.margin.functions import by_landmarks, landmarks, one_vs_all
-from visterm.margin.functions.landmarks import k_means_plus_plus
+from visterm.margin.functions import by_landmarks, kernels, landmarks, one_vs_all
+from visterm.margin.functions.landmarks import near_centres
 
 KERNELS = ["linear", "cosine", "hellinger", "chi2", "exp-chi2", "exp-chi2:4", "product", "weighted-product"]
 N = 60
@@ -112,6 +113,41 @@ def test_auto_is_exact_up_to_a_size(X, tags, monkeypatch):
     assert given.dual_coef_.shape == (5, 48)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "exp-chi2", "product"])
+@pytest.mark.parametrize("constant", [0.0, 2.0])
+def test_pictures_added_later_count_as_much(X, tags, kernel, constant):
+    given, first, second = features(X, kernel), np.arange(40), np.arange(40, N)
+    model = KernelRidgeAnnotator(kernel=kernel, intercept_scaling=constant, landmarks=25)
+    model.partial_fit(take(given, first), tags[first])
+    raw = model._kept_features().raw(given)
+    model.partial_fit(take(given, second[:7]), tags[second[:7]]).partial_fit(take(given, second[7:]), tags[second[7:]])
+    tagged = np.flatnonzero(np.diff(tags.indptr))
+    if kernel == "linear":  # the features themselves: the same as one fit
+        whole = KernelRidgeAnnotator(kernel=kernel, intercept_scaling=constant, landmarks=25).fit(X, tags)
+        np.testing.assert_allclose(model._task_scores(X), whole._task_scores(X), atol=1e-6)
+        np.testing.assert_allclose(model.tag_scales_, whole.tag_scales_, rtol=0.5)  # as known when they were added
+    else:  # with the landmarks of the first pictures
+        several = isinstance(given, dict)
+        gram = model.product_kernel_.gram() if several else kernels.gram(model.support_vectors_, kernel=kernel)
+        phi = raw @ np.linalg.inv(np.linalg.cholesky(gram + 1e-9 * np.eye(25))).T
+        phi = np.hstack([phi, np.full((N, 1), constant)])[tagged]
+        weights = np.linalg.solve(phi.T @ phi + 0.1 * np.eye(26), phi.T @ tags[tagged].toarray())
+        np.testing.assert_allclose(model._task_scores(given)[tagged], phi @ weights, atol=1e-4)
+    np.testing.assert_array_equal(model.tag_counts_, np.bincount(tags.indices))
+    assert model.mean_n_tags_ == pytest.approx(tags.nnz / len(tagged))
+    late = take(given, np.intersect1d(second, tagged))
+    assert np.abs(model.as_if_left_out()._task_scores(late) - model._task_scores(late)).max(axis=1).min() > 1e-3
+
+
+def test_pictures_are_added_to_landmarks_only(X, tags):
+    exact = KernelRidgeAnnotator(landmarks=None).fit(X, tags)
+    with pytest.raises(InputError, match="landmarks"):
+        exact.partial_fit(X, tags)
+    by_landmarks = KernelRidgeAnnotator(landmarks=20).fit(X, tags)
+    with pytest.raises(InputError, match="columns"):
+        by_landmarks.partial_fit(X, tags[:, :3])
+
+
 @pytest.mark.parametrize("kernel", ["auto", "chi2", "weighted-product"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_classes_by_all_pictures_as_landmarks_are_those_of_the_exact_kernel(X, kernel, n_classes):
@@ -147,15 +183,26 @@ def test_copies_of_a_picture_may_all_be_landmarks(tags):
     X[1::2, 0] = 5
     model = KernelRidgeAnnotator(landmarks=40).fit(X, tags)
     assert np.isfinite(model.score_tags(X)).all()
-    assert len(k_means_plus_plus(X @ X.T, 40, np.random.default_rng(0))) == 40
+    assert sorted(set(near_centres(X @ X.T, 40, np.random.default_rng(0)))) == list(range(40))
 
 
-def test_landmarks_lie_apart():
+def test_centres_lie_apart_and_gather_what_is_near():
     rng = np.random.default_rng(0)
     X = np.repeat(np.eye(6), 50, axis=0) + 1e-3 * rng.normal(size=(300, 6))
     for seed in range(5):
-        found = k_means_plus_plus(X @ X.T, 6, np.random.default_rng(seed))
-        assert sorted(found // 50) == [0, 1, 2, 3, 4, 5]
+        groups = near_centres(X @ X.T, 6, np.random.default_rng(seed))
+        np.testing.assert_array_equal(groups, np.repeat(np.arange(6), 50))
+
+
+@pytest.mark.parametrize("kernel", ["exp-chi2", "product"])
+def test_landmarks_are_means_of_what_is_near(kernel, tags):
+    one = np.random.default_rng(0).random((20, 6))
+    X = np.repeat(one, 3, axis=0) * np.random.default_rng(1).uniform(0.999, 1.001, (N, 6))
+    model = KernelRidgeAnnotator(kernel=kernel, landmarks=20).fit(X, sparse.csr_array(np.ones((N, 1))))
+    found = model.support_vectors_ if kernel == "exp-chi2" else model.product_kernel_.distances_.train_features_["x"]
+    shares = X / X.sum(axis=1, keepdims=True)
+    expected = shares.reshape(20, 3, 6).mean(axis=1)
+    np.testing.assert_allclose(found / found.sum(axis=1, keepdims=True), expected, atol=1e-6)
 
 
 def test_what_is_no_kernel_is_refused():

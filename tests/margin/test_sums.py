@@ -8,7 +8,7 @@ from scipy import sparse
 
 from visterm.errors import InputError
 from visterm.margin.solver import sums
-from visterm.margin.solver.sums import LeftOut, Solved, Sums
+from visterm.margin.solver.sums import LeftOut, Moments, Solved, Sums
 
 ALPHA = 0.3
 
@@ -89,6 +89,22 @@ def test_pictures_without_themselves_are_those_of_leaving_out(lesson, block, mon
     np.testing.assert_allclose(deviations, expected.std(axis=0), atol=1e-8)
     h, scores = found.leverages[:, None], rotated @ solution.weights.T
     np.testing.assert_allclose((scores - h * dense) / (1 - h), expected, atol=1e-8)
+
+
+def test_moments_add_up():
+    rng = np.random.default_rng(0)
+    scores, has = rng.normal(size=(30, 4)), rng.random((30, 4)) < 0.4
+    has[:, 3] = False
+
+    def of(rows):
+        own = (scores * has)[rows].sum(axis=0) / np.maximum(has[rows].sum(axis=0), 1)
+        return Moments(
+            len(scores[rows]), has[rows].sum(axis=0), scores[rows].mean(axis=0), scores[rows].std(axis=0), own
+        )
+
+    found, expected = of(slice(7)) + of(slice(7, 30)), of(slice(30))
+    for name in ("n_pictures", "n_own", "means", "deviations", "own_means"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 3, 9])

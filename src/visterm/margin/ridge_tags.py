@@ -13,13 +13,19 @@ from visterm.contracts import (
     Features,
     Scores,
     StrOptions,
+    check_features,
     check_tags,
     declared,
+    is_several,
     n_pictures,
+    rows_with_tags,
 )
+from visterm.errors import InputError
 from visterm.margin.functions.expansion import precision
+from visterm.margin.functions.landmarks import Lesson
 from visterm.margin.functions.left_out import LeavesOut
 from visterm.margin.solver.ridge import LessonRidge, Lessons
+from visterm.margin.solver.sums import Moments
 
 
 @declared
@@ -55,7 +61,11 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     tag_power: float = 1.0
     intercept_scaling: float = 1.0
     landmarks: Annotated[int | str | None, FROM_1, StrOptions({"auto"})] = "auto"
-    _fitted_constraints: ClassVar[dict[str, str]] = {"tag_means_": "n_tags", "tag_scales_": "n_tags"}
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "tag_means_": "n_tags",
+        "tag_scales_": "n_tags",
+        "tag_moments_": "n_moments n_tags",
+    }
 
     def fit(self, X: Features, tags: Any, *, denied: Any = None) -> Self:
         """Solve for the tagged pictures and score each as if it had been left out."""
@@ -67,7 +77,6 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
             self._fit_exactly(X, lessons)
         else:
             self._fit_landmarks(X, lessons)
-        self.word_scales_ = np.sqrt(self.tag_scales_)
         return self
 
     def _fit_exactly(self, X: Features, lessons: Lessons) -> None:
@@ -82,14 +91,45 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
         del ridge  # as large as all coefficients
         self._keep(X, rows, theta)
         self._keep_own(rows, own_weights)
+        self._forget("tag_moments_")
         self.tag_means_, self.tag_scales_ = tag_scales(left_out, present, self.tag_power)
+        self.word_scales_ = np.sqrt(self.tag_scales_)
 
     def _fit_landmarks(self, X: Features, lessons: Lessons) -> None:
         fit = self._fit_by_landmarks(X, lessons, self.alpha)
-        self.tag_means_, spread = fit.left_out.moments(fit.weights)
-        self.tag_scales_ = tag_scales_of_moments(self.tag_means_, spread, fit.own_means(), fit.n_own, self.tag_power)
-        self._keep_weights(X, fit.features, fit.landmarks, fit.weights)
+        self._keep_weights(fit.features, fit.landmarks, fit.weights)
+        self._keep_rotation(fit.features)
         self._keep_own_of(fit)
+        self._scale_by(fit.moments())
+
+    def partial_fit(self, X: Features, tags: Any) -> Self:
+        """Add tagged pictures that it has not learned from to a model with landmarks; the first call is a fit.
+
+        The functions are those of a fit to all pictures with the same landmarks. What is known of pictures without
+        themselves is what the model knew when they were added.
+        """
+        if not hasattr(self, "tag_scales_"):
+            return self.fit(X, tags)
+        if not hasattr(self, "rotation_"):
+            raise InputError("pictures can be added to a model with landmarks only: fit it to all pictures again")
+        checked = X if is_several(X) else check_features(self, X, fitting=False, halves=True)
+        known = check_tags(tags, n_pictures(X), n_tags=len(self.tag_scales_))
+        rows = rows_with_tags(known)
+        before = Moments(len(self.own_prints_), self.tag_counts_, *self.tag_moments_)
+        fit = self._fit_more(Lesson(checked, rows, known[rows]))
+        self._keep_more(fit)
+        self._keep_own_of(fit, more=True)
+        self._scale_by(before + fit.moments())
+        self.tag_counts_ = self.tag_counts_ + fit.n_own
+        self.mean_n_tags_ = float(self.tag_counts_.sum() / len(self.own_prints_))
+        return self
+
+    def _scale_by(self, moments: Moments) -> None:
+        self.tag_moments_ = np.stack([moments.means, moments.deviations, moments.own_means])
+        self.tag_means_ = moments.means
+        spread, own = moments.deviations, moments.own_means
+        self.tag_scales_ = tag_scales_of_moments(moments.means, spread, own, moments.n_own, self.tag_power)
+        self.word_scales_ = np.sqrt(self.tag_scales_)
 
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags), each tag scaled by its leave-one-out scores."""

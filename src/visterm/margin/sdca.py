@@ -83,7 +83,7 @@ class SDCAClassifier(OneVsAll, ByLandmarks):
 
         solution = learn(products, slice(None), start)
         if isinstance(products, MappedInnerProducts):
-            self._keep_mapped(X, products, solution.theta)
+            self._keep_mapped(products, solution.theta)
         else:
             self._keep(X, rows, solution.theta)
         self.duality_gap_ = solution.gaps

@@ -114,7 +114,7 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
     def _fit_landmarks(self, X: Features, lessons: Lessons, having: sparse.csr_array) -> None:
         fit = self._fit_by_landmarks(X, lessons, self.alpha, sparse.csr_array(having.T))
         self.tag_platt_ = np.concatenate(list(_platt(fit, self.n_tags_)))
-        self._keep_weights(X, fit.features, fit.landmarks, fit.weights)
+        self._keep_weights(fit.features, fit.landmarks, fit.weights)
         self._keep_own_of(fit)
 
     def score_tags(self, X: Features) -> Scores:

@@ -123,27 +123,30 @@ class Lesson:
         return split(len(self.rows), size=SHARD_ROWS)
 
 
-def k_means_plus_plus(gram: Array, n: int, rng: np.random.Generator) -> Array:
-    """``n`` of the pictures with this kernel, in ascending order: each likelier the further from those before it.
+def near_centres(gram: Array, n: int, rng: np.random.Generator) -> Array:
+    """The group of each picture with this kernel: that of the nearest of ``n`` of them, which lie apart.
 
-    The seeds of k-means by Arthur and Vassilvitskii (SODA 2007), in the space of the kernel.
+    The pictures that lie apart are the seeds of k-means++ (Arthur and Vassilvitskii, SODA 2007) in the space of the
+    kernel: each is likelier the further it lies from those before it.
 
-    >>> k_means_plus_plus(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), 2, np.random.default_rng(1))
-    array([1, 2])
+    >>> near_centres(np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]]), 2, np.random.default_rng(1))
+    array([0, 0, 1])
     """
     squares = np.diag(gram).astype(np.float64)
     found = [int(rng.integers(len(gram)))]
     distances = np.full(len(gram), np.inf)
     while len(found) < n:
-        last = found[-1]
-        distances = np.minimum(distances, np.maximum(squares + squares[last] - 2 * gram[last], 0))
+        distances = np.minimum(distances, np.maximum(squares + squares[found[-1]] - 2 * gram[found[-1]], 0))
         distances[found] = 0
         sums = np.cumsum(distances)
         if not sums[-1] > 0:  # only copies are left
-            others = np.setdiff1d(np.arange(len(gram)), found)
-            return np.sort(np.concatenate([found, others[: n - len(found)]]))
+            found += np.setdiff1d(np.arange(len(gram)), found)[: n - len(found)].tolist()
+            break
         found.append(int(np.searchsorted(sums, rng.random() * sums[-1], side="right")))
-    return np.sort(found)
+    centres = np.sort(found)
+    groups = (squares[centres] - 2 * gram[:, centres]).argmin(axis=1)
+    groups[centres] = np.arange(n)
+    return groups
 
 
 def _whitening(gram: Array, dtype: Any) -> Array:

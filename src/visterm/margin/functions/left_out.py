@@ -34,6 +34,9 @@ class LeavesOut(ByLandmarks):
     of these pictures. Left out, they score ``(f_i - h_i t_i) / (1 - h_i)``.
     """
 
+    own_prints_: NDArray[np.uint64]
+    own_leverages_: NDArray[np.float64]
+    own_targets_: sparse.csr_array
     _leaves_out = False
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "own_weights_": "n_support",
@@ -66,13 +69,17 @@ class LeavesOut(ByLandmarks):
         if kernels.kernel_named(self.kernel_)[0] in _ONE_WITH_ITSELF:
             self.own_weights_ = own_weights[np.searchsorted(rows, self.support_)]
 
-    def _keep_own_of(self, fit: LandmarkFit) -> None:
-        """Keep what leaves the pictures of a fit by landmarks out."""
-        self._forget("own_weights_")
+    def _keep_own_of(self, fit: LandmarkFit, *, more: bool = False) -> None:
+        """Keep what leaves the pictures of a fit by landmarks out, with ``more`` besides those kept earlier."""
         prints = np.concatenate(list(_prints(fit.lesson.X, fit.lesson.rows)))
+        leverages, targets = fit.left_out.leverages, sparse.csr_array(fit.lesson.targets, dtype=np.float32)
+        if more:
+            prints = np.concatenate([self.own_prints_, prints])
+            leverages = np.concatenate([self.own_leverages_, leverages])
+            targets = sparse.csr_array(sparse.vstack([self.own_targets_, targets], format="csr"))
+        self._forget("own_weights_")
         order = np.argsort(prints, kind="stable")
-        self.own_prints_, self.own_leverages_ = prints[order], fit.left_out.leverages[order]
-        self.own_targets_ = sparse.csr_array(fit.lesson.targets[order], dtype=np.float32)
+        self.own_prints_, self.own_leverages_, self.own_targets_ = prints[order], leverages[order], targets[order]
 
     def _task_scores(self, X: Features, tasks: slice = slice(None)) -> Scores:
         scores = super()._task_scores(X, tasks)

@@ -156,6 +156,27 @@ class LeftOut:
         return means, np.sqrt(np.maximum((squares - self.owed_squares) / n - means**2, 0.0))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Of pictures without themselves: the mean and the deviation of each target's scores, and the mean of its own ones.
+
+    ``n_own`` are the numbers of a target's own pictures. Those of several sets of pictures add up.
+    """
+
+    n_pictures: int
+    n_own: Array
+    means: Array
+    deviations: Array
+    own_means: Array
+
+    def __add__(self, other: "Moments") -> "Moments":
+        n, n_own = self.n_pictures + other.n_pictures, self.n_own + other.n_own
+        means = (self.n_pictures * self.means + other.n_pictures * other.means) / n
+        squares = sum(part.n_pictures * (part.deviations**2 + (part.means - means) ** 2) for part in (self, other))
+        own = (self.n_own * self.own_means + other.n_own * other.own_means) / np.maximum(n_own, 1)
+        return Moments(n, n_own, means, np.sqrt(squares / n), own)
+
+
 def scores_at(rotated: Array, weights: Array, rows: Array, targets: Array) -> Array:
     """The scores of single pairs of a picture and a target, some pairs at a time."""
     scores = np.empty(len(rows))
