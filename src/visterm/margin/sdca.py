@@ -11,7 +11,7 @@ from visterm.contracts import FROM_1, POSITIVE, Features, StrOptions, declared, 
 from visterm.margin.functions.by_landmarks import ByLandmarks, MappedInnerProducts
 from visterm.margin.functions.expansion import generator
 from visterm.margin.functions.one_vs_all import Lesson, OneVsAll
-from visterm.margin.functions.selection import ChosenC, choose_c
+from visterm.margin.functions.selection import PATH_TOL, ChosenC, choose_c
 from visterm.margin.solver.ascent import Solution, solve
 from visterm.margin.solver.inner_products import InnerProducts
 from visterm.margin.solver.losses import Loss, loss_named
@@ -78,10 +78,10 @@ class SDCAClassifier(OneVsAll, ByLandmarks):
         if start is not None and start.shape != labels.shape:
             start = None
 
-        def learn(part: InnerProducts, kept: Any, start: Array | None) -> Solution:
-            return solve(Problem(part, labels[:, kept], weights[:, kept], loss), tol=self.tol, rng=rng, start=start)
+        def learn(part: InnerProducts, kept: Any, start: Array | None, tol: float) -> Solution:
+            return solve(Problem(part, labels[:, kept], weights[:, kept], loss), tol=tol, rng=rng, start=start)
 
-        solution = learn(products, slice(None), start)
+        solution = learn(products, slice(None), start, self.tol)
         if isinstance(products, MappedInnerProducts):
             self._keep_mapped(products, solution.theta)
         else:
@@ -93,7 +93,8 @@ class SDCAClassifier(OneVsAll, ByLandmarks):
         if self.calibration_folds and choice is not None and not is_sample:
             self.temperature_ = choice.temperature
         else:
-            self._set_temperature(lesson, rng, lambda part, kept: learn(part, kept, solution.b[:, kept]).theta)
+            tol = max(self.tol, PATH_TOL) if is_sample else self.tol
+            self._set_temperature(lesson, rng, lambda part, kept: learn(part, kept, solution.b[:, kept], tol).theta)
         return self
 
     def _chosen(self, lesson: Lesson, loss: Loss, rng: np.random.Generator) -> tuple[Lesson, ChosenC]:
