@@ -411,3 +411,22 @@ def test_models_survive_the_disk(method, fitted, known, tmp_path):
     assert loaded.estimator.get_params() == estimator.get_params()
     X = known.X[known.test]
     assert_same(answers(method, loaded.estimator, X), answers(method, estimator, X), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", ["caption-ridge", "ridge-tags", "sdca"])
+def test_models_by_landmarks_survive_the_disk(name, known, tmp_path):
+    method, chosen = registry.get(name), recipe("deep")
+    rows = known.train
+    estimator = fit(method, create(method, landmarks=20), known.X[rows], known.y[rows], known.tags[rows])
+    info = ModelInfo("test", 1, name, tuple(sorted(method.tasks)), (), (), (), 0, chosen.name, chosen.hash)
+    save_model(Model.of(info, estimator, chosen), tmp_path / "model")
+    loaded = load_model(tmp_path / "model").estimator
+    assert loaded.n_landmarks_ == 20
+    assert_same(answers(method, loaded, known.X), answers(method, estimator, known.X), rtol=0, atol=0)
+    if name != "sdca":
+        assert_same(
+            answers(method, loaded.as_if_left_out(), known.X[rows]),
+            answers(method, estimator.as_if_left_out(), known.X[rows]),
+            rtol=0,
+            atol=0,
+        )

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.semi_supervised import LabelPropagation as TheirPropagation
 from sklearn.semi_supervised import LabelSpreading
 
+from visterm.compute.rows import evenly
 from visterm.errors import InputError
 from visterm.graph import LabelPropagation, PictureGraph, harmonic, label_propagation, spread
 from visterm.graph.inference.held_out import hide_tags, tag_surprise
@@ -156,8 +157,8 @@ def test_scores_are_kept_in_double_precision_up_to_a_number_of_them(halves, monk
 
 def test_the_reach_is_chosen_by_all_hidden_pictures_or_some_at_equal_distances():
     for n in (0, 1, 4, 5):
-        assert label_propagation.evenly(n, 5).tolist() == list(range(n))
-    assert label_propagation.evenly(9, 5).tolist() == [0, 2, 4, 6, 8]
+        assert evenly(n, 5).tolist() == list(range(n))
+    assert evenly(9, 5).tolist() == [0, 2, 4, 6, 8]
 
 
 def test_scores_are_the_probabilities_that_they_are_said_to_be(rng):

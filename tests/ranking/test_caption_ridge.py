@@ -165,8 +165,35 @@ def test_sets_are_made_of_as_many_words_as_the_limit_allows(captioned, monkeypat
     for most in (n_with[5], *(n_with[n] + more for n in range(5) for more in (0, 1))):
         monkeypatch.setattr(caption_ridge, "MAX_SUBSETS", most)
         monkeypatch.setattr("visterm.ranking.queries.MAX_SUBSETS", most)
-        words, _ = caption_ridge._sets(captioned.tags, 2)
+        words, _ = caption_ridge._sets(captioned.tags, 2, 50)
         kept = set(frequent_first[: max(n for n in range(6) if n_with[n] <= most)].tolist())
         assert {tuple(pair) for pair in words.indices.reshape(-1, 2).tolist()} == {
             one for one in pairs if kept >= {*one}
         }
+
+
+def test_with_all_pictures_as_landmarks_it_is_the_exact_regression(captioned):
+    exact = CaptionRidge(0.1, landmarks=None).fit(captioned.X, captioned.tags)
+    found = CaptionRidge(0.1, landmarks=10**6).fit(captioned.X, captioned.tags)
+    np.testing.assert_allclose(found.tag_platt_, exact.tag_platt_, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found.score_tags(captioned.X_test), exact.score_tags(captioned.X_test), atol=1e-5)
+    Q = query_vectors(from_tags(captioned.tags_test).words, exact.idf_)
+    of_exact = exact.score_queries(captioned.X_test, Q)
+    np.testing.assert_allclose(found.score_queries(captioned.X_test, Q), of_exact, rtol=1e-3, atol=1e-3)
+    left_out = exact.as_if_left_out().set_log_probabilities(captioned.X)
+    np.testing.assert_allclose(found.as_if_left_out().set_log_probabilities(captioned.X), left_out, atol=1e-3)
+
+
+def test_sigmoids_of_a_sample_keep_the_frequencies_of_words(captioned, monkeypatch):
+    monkeypatch.setattr(caption_ridge, "_MOST_JUDGED", 12)  # of 50; some words have more pictures, and all are rarer
+    sampled = CaptionRidge(0.1, landmarks=20).fit(captioned.X, captioned.tags)
+    found = sampled.as_if_left_out().score_tags(captioned.X).mean(axis=0)
+    np.testing.assert_allclose(found, captioned.tags.toarray().mean(axis=0), atol=0.08)
+
+
+def test_a_score_that_stands_for_two_pictures_counts_twice():
+    rng = np.random.default_rng(0)
+    scores, present = rng.normal(size=(30, 2)), rng.random((30, 2)) < 0.5
+    twice = np.vstack([scores, scores]), np.vstack([present, present])
+    weighed = fit_platt(scores, present, np.full(scores.shape, 2.0))
+    np.testing.assert_allclose(weighed, fit_platt(*twice), rtol=1e-6)

@@ -16,6 +16,7 @@ from visterm.errors import InputError
 from visterm.learn import Dataset, choosing
 from visterm.learn.data import labels_only
 from visterm.learn.training import Training
+from visterm.margin.functions import by_landmarks
 from visterm.workspace import Workspace
 
 QUICK = ("colour", "colour+globals")
@@ -101,6 +102,15 @@ def test_a_choice_is_kept_until_the_collection_has_doubled(photos, monkeypatch):
     monkeypatch.setattr(choosing, "_GROWTH", 1.2)
     with pytest.raises(pytest.fail.Exception, match="chosen again"):
         photos.train("classes")
+
+
+def test_many_pictures_are_learned_by_landmarks_and_the_answer_says_so(photos, visterm, monkeypatch):
+    monkeypatch.setattr(by_landmarks, "EXACT_UP_TO", 12)
+    monkeypatch.setattr(by_landmarks, "N_LANDMARKS", 8)
+    monkeypatch.setattr(choosing, "_UP_TO", {"label-propagation": 49})
+    said = " ".join(visterm("train", "tags", "--choose", "-w", photos.folder).stdout.split())
+    assert "by ridge-tags with 8 landmarks on" in said
+    assert "label-propagation was not compared: it is meant for at most 49 pictures" in said
 
 
 def test_the_choice_can_be_made_again(photos):

@@ -7,6 +7,7 @@ from .relevance import Relevance as Relevance
 from .scales import deviations as deviations
 from .scales import tag_leads as tag_leads
 from .scales import tag_scales as tag_scales
+from .scales import tag_scales_of_moments as tag_scales_of_moments
 from .sigmoids import fit_deviations as fit_deviations
 from .sigmoids import fit_platt as fit_platt
 from .sigmoids import fit_sigmoids as fit_sigmoids
@@ -47,5 +48,6 @@ __all__ = [
     "surprise",
     "tag_leads",
     "tag_scales",
+    "tag_scales_of_moments",
     "together",
 ]

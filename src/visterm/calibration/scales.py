@@ -35,7 +35,12 @@ def tag_leads(scores: Array, present: Array, deviations: Array) -> Array:
     """
     n_present = present.sum(axis=0, dtype=np.float64)
     of_own = (scores * present).sum(axis=0) / np.maximum(n_present, 1.0)
-    lead = np.maximum(of_own - scores.mean(axis=0), 0.0) * n_present
+    return _leads(of_own - scores.mean(axis=0), n_present, deviations)
+
+
+def _leads(leads: Array, n_present: Array, deviations: Array) -> Array:
+    """:func:`tag_leads` of what was measured: the plain leads."""
+    lead = np.maximum(leads, 0.0) * n_present
     typical = lead.sum() / max(n_present @ deviations, np.finfo(np.float64).tiny)
     if not typical > 0:
         return deviations
@@ -50,3 +55,11 @@ def tag_scales(scores: Array, present: Array, power: float) -> tuple[Array, Arra
     """
     means, spread = deviations(scores)
     return means, tag_leads(scores, present, spread) ** power
+
+
+def tag_scales_of_moments(means: Array, spread: Array, of_own: Array, n_present: Array, power: float) -> Array:
+    """The divisor of :func:`tag_scales` without the scores, for many pictures.
+
+    It takes the mean and the deviation of each tag's scores, the mean of those of its own pictures, and their number.
+    """
+    return _leads(of_own - means, n_present.astype(np.float64), spread + _LEAST_DEVIATION) ** power

@@ -33,22 +33,24 @@ def sigmoid(scores: NDArray[Any], slope: Any, offset: Any) -> NDArray[Any]:
     return expit(scores * slope + offset)
 
 
-def fit_platt(scores: NDArray[Any], present: NDArray[Any]) -> Floats:
+def fit_platt(scores: NDArray[Any], present: NDArray[Any], weights: NDArray[Any] | None = None) -> Floats:
     """(n_tags, 2) slopes and offsets: a separate sigmoid for every tag (Platt 1999).
 
-    The targets are smoothed as in Platt's paper, so that a tag seen once does not become certain.
+    The targets are smoothed as in Platt's paper, so that a tag seen once does not become certain. ``weights`` say for
+    how many pictures each score stands (None: for one).
     """
 
     def of_tags(tags: slice) -> Floats:
         x, has = _rows(scores, tags), _rows(present, tags) > 0
-        n_present = has.sum(axis=1).astype(np.float64)
-        n_absent = has.shape[1] - n_present
+        stands = None if weights is None else _rows(weights, tags)
+        n_present = has.sum(axis=1).astype(np.float64) if stands is None else (has * stands).sum(axis=1)
+        n_absent = (has.shape[1] if stands is None else stands.sum(axis=1)) - n_present
         target = np.where(has, ((n_present + 1) / (n_present + 2))[:, None], (1 / (n_absent + 2))[:, None])
         own = np.stack([np.ones(len(x)), np.log((n_present + 1) / (n_absent + 1))])
         # The small prior keeps the step finite if the scores separate a tag perfectly.
         centre, prior, room = np.zeros((2, 1)), (1e-3, 1e-9), np.empty((3, *x.shape))
         for _ in range(_PLATT_STEPS):
-            step = _step(_sums(x, target, None, own, room), own, centre, prior)
+            step = _step(_sums(x, target, stands, own, room), own, centre, prior)
             own = own + step
             if np.abs(step).max(initial=0.0) < 1e-8:
                 break

@@ -101,9 +101,16 @@ def split(n_rows: int, *, size: int, source: str = "") -> list[Shard]:
 
 
 def map_shards(
-    task: Callable[[S], R], shards: Sequence[S], *, engine: Engine | None = None, description: str = "Working"
+    task: Callable[[S], R],
+    shards: Sequence[S],
+    *,
+    engine: Engine | None = None,
+    description: str = "Working",
+    ahead: int = _AHEAD,
 ) -> Iterator[R]:
     """Yield ``task(shard)`` for every shard, in order, computed on ``engine``; progress is shown as ``description``.
+
+    At most ``ahead`` results of each thread are begun and not yet taken: fewer take less memory, if results are large.
 
     >>> list(map_shards(len, split(10, size=4), engine=Engine(n_jobs=2)))
     [4, 4, 2]
@@ -113,7 +120,7 @@ def map_shards(
         progress.task(description, total=sum(_weight(shard) for shard in shards)) as bar,
         engine.open(),
         _blas_threads(engine),
-        _results(task, shards, engine) as results,
+        _results(task, shards, engine, ahead) as results,
     ):
         for shard, result in zip(shards, results, strict=True):
             bar.advance(_weight(shard))
@@ -126,10 +133,11 @@ def _blas_threads(engine: Engine) -> AbstractContextManager[Any]:
 
 
 @contextmanager
-def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine) -> Iterator[Iterator[R]]:
+def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine, ahead: int) -> Iterator[Iterator[R]]:
     """The results in order; work that is no longer needed is cancelled while the engine is still open."""
     if engine.backend == "threads":
-        with _results_of_threads(task, shards, n_cores() if engine.n_jobs == -1 else engine.n_jobs) as results:
+        n_threads = n_cores() if engine.n_jobs == -1 else engine.n_jobs
+        with _results_of_threads(task, shards, n_threads, ahead) as results:
             yield results
         return
     import joblib
@@ -139,8 +147,8 @@ def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine) -> Ite
     # The configuration ends before the first result: it must not affect what the caller does between results.
     with joblib.parallel_config(backend=_JOBLIB_NAMES[engine.backend], n_jobs=engine.n_jobs):
         # A number, not joblib's "2 * n_jobs": threads of Python 3.11 that parse Python at the same time can fail.
-        ahead = 2 * joblib.effective_n_jobs(engine.n_jobs)
-        parallel = joblib.Parallel(return_as=return_as, pre_dispatch=ahead)
+        pre_dispatch = 2 * joblib.effective_n_jobs(engine.n_jobs)
+        parallel = joblib.Parallel(return_as=return_as, pre_dispatch=pre_dispatch)
         results = parallel(joblib.delayed(task)(shard) for shard in shards)
     if isinstance(results, list):
         yield iter(results)
@@ -154,7 +162,9 @@ def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine) -> Ite
 
 
 @contextmanager
-def _results_of_threads(task: Callable[[S], R], shards: Sequence[S], n_threads: int) -> Iterator[Iterator[R]]:
+def _results_of_threads(
+    task: Callable[[S], R], shards: Sequence[S], n_threads: int, ahead: int
+) -> Iterator[Iterator[R]]:
     """The results in order. At the end no thread works any more, whether all results were taken or not.
 
     A thread that still ran a network when the interpreter ends would abort the process; joblib does not wait for its
@@ -166,7 +176,7 @@ def _results_of_threads(task: Callable[[S], R], shards: Sequence[S], n_threads: 
         return
     pool = ThreadPoolExecutor(n_threads)
     try:
-        yield _in_order(pool, task, shards, _AHEAD * n_threads)
+        yield _in_order(pool, task, shards, ahead * n_threads)
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -3,6 +3,7 @@ from .base_distances import WEIGHABLE as WEIGHABLE
 from .base_distances import BaseDistances as BaseDistances
 from .base_distances import Tables as Tables
 from .base_distances import as_given as as_given
+from .base_distances import means_of_rows as means_of_rows
 from .base_distances import select as select
 from .base_distances import weighted_sum as weighted_sum
 from .metrics import METRICS as METRICS
@@ -22,6 +23,7 @@ __all__ = [
     "Tables",
     "as_given",
     "automatic_metric",
+    "means_of_rows",
     "metric_named",
     "nearest",
     "select",

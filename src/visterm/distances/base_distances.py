@@ -211,6 +211,18 @@ class BaseDistances(Estimator):
         part.train_features_ = {name: matrix[rows] for name, matrix in self.train_features_.items()}
         return part
 
+    def to_means(self, groups: NDArray[np.intp], n_groups: int) -> "BaseDistances":
+        """The same distances to the means of groups of training pictures; ``groups`` has the group of each."""
+        if PRECOMPUTED in self.metrics_.values():
+            raise InputError("pictures whose distances are given have no mean")
+        part = copy(self)
+        part.rows_, part.n_train_ = None, n_groups
+        part.train_features_ = {
+            name: metric_named(self.metrics_[name]).prepare(means_of_rows(matrix, groups, n_groups))
+            for name, matrix in self.train_features_.items()
+        }
+        return part
+
     def _map(
         self, X: Mapping[str, Matrix], task: Callable[[slice, NDArray[Any]], R], rows: NDArray[np.intp] | None = None
     ) -> Iterator[R]:
@@ -276,6 +288,18 @@ def as_given(X: Features, checked: Mapping[str, Matrix]) -> dict[str, Matrix]:
     return {
         name: given[name] if isinstance(given.get(name), np.ndarray) else matrix for name, matrix in checked.items()
     }
+
+
+def means_of_rows(matrix: Matrix, groups: NDArray[np.intp], n_groups: int) -> Matrix:
+    """(n_groups, n_dims): the mean of the rows of every group; ``groups`` has the group of each row.
+
+    >>> means_of_rows(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]), 2)
+    array([[2.],
+           [5.]])
+    """
+    shares = (1 / np.bincount(groups, minlength=n_groups)[groups]).astype(matrix.dtype)
+    by_group = sparse.csr_array((shares, (groups, np.arange(len(groups)))), shape=(n_groups, len(groups)))
+    return by_group @ matrix
 
 
 def weighted_sum(block: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The methods that are compared. They were the best of all on Corel5K and scenes8 training pictures.
 _METHODS = {"classes": ("sdca", "knn"), "tags": ("ridge-tags", "label-propagation"), "search": ("caption-ridge",)}
+#: Methods that are not compared if there are more pictures than this, with labels or without: they would take minutes.
+_UP_TO = {"label-propagation": 20_000}
 #: The features that are compared, the cheapest first.
 RECIPES = ("deep", "deep+deep-lite2", "deep+deep-lite2+tagging-fast")
 #: Other parameters that the best method is tried with on several features. On Corel5K training pictures the hinge loss
@@ -86,12 +88,19 @@ class Chooser:
         kept = own[-1].training.get("choice") if own else None
         if not isinstance(kept, dict) or self._n_labelled(what) >= _GROWTH * kept.get("labelled", 0):
             return None
+        if self._is_too_slow(str(kept.get("method"))):
+            return None
         return kept
 
     def _compared(self, what: str, seconds: float, tags: ModelInfo | None) -> Choice | None:
         """The best of what is compared; None if there are too few pictures to hold some out."""
         task, recipes, parameters = LEARNED[what], self._recipes, {}
-        names = _METHODS[what]
+        names = tuple(name for name in _METHODS[what] if not self._is_too_slow(name))
+        self.missing += [
+            f"{name} was not compared: it is meant for at most {_UP_TO[name]:,} pictures"
+            for name in _METHODS[what]
+            if name not in names
+        ]
         if what == "search" and tags is not None:
             # Is a model of its own better than the model for tags, on the same features and as it was trained?
             names, recipes = (tags.method, *names), (tags.recipe,)
@@ -122,6 +131,9 @@ class Chooser:
             if of_tags is not None and choice.best.value(task) - of_tags.value(task) < _OWN_MODEL:
                 return replace(choice, best=of_tags)
         return choice
+
+    def _is_too_slow(self, method: str) -> bool:
+        return len(self.labels) > _UP_TO.get(method, len(self.labels))
 
     def _n_labelled(self, what: str) -> int:
         return int((self.labels.labelled(LEARNED[what]) & ~self.labels.is_test).sum())

@@ -116,7 +116,8 @@ class Outcome:
     ``suggestions`` is the number of tags that were suggested for these pictures. ``measures`` has all measures by name.
     ``tried`` is empty if an earlier choice was kept. For ``untried`` the time was too short. ``half_quality`` is the
     quality with half of the labelled pictures, in the comparison. ``weak`` lists the classes or tags that are
-    recognised badly, first those where that costs most.
+    recognised badly, first those where that costs most. ``landmarks`` is the number of pictures by whose kernel the
+    others are known; 0 if the kernel is exact.
     """
 
     what: str
@@ -135,6 +136,7 @@ class Outcome:
     half_quality: float | None = None
     weak: list[str] = field(default_factory=list)
     reason: str = ""
+    landmarks: int = 0
 
 
 @dataclass(frozen=True)
@@ -323,6 +325,8 @@ def _about(trained: Trained, found: Mapping[str, float]) -> dict[str, Any]:
         "parameters": {key: str(value) for key, value in trained.estimator.get_params(deep=False).items()},
         "seconds": round(trained.fit_seconds, 3),
     }
+    if landmarks := getattr(trained.estimator, "n_landmarks_", 0):
+        about["landmarks"] = landmarks
     if performance is None:
         return about
     parts = {
@@ -374,6 +378,7 @@ def _outcome(what: str, model: TrainedModel, choice: Choice | None) -> Outcome:
         untried=[] if choice is None else list(choice.untried),
         half_quality=None if choice is None else choice.half_value,
         weak=_weak(model),
+        landmarks=model.training.get("landmarks", 0),
     )
 
 

@@ -1,3 +1,4 @@
+from .functions.by_landmarks import ByLandmarks as ByLandmarks
 from .functions.expansion import ExpansionEstimator as ExpansionEstimator
 from .functions.expansion import folds as folds
 from .functions.kernels import gram as gram
@@ -30,6 +31,7 @@ __all__ = [
     "LOGISTIC",
     "SQUARED",
     "SQUARED_HINGE",
+    "ByLandmarks",
     "Choice",
     "ChosenC",
     "ExpansionEstimator",

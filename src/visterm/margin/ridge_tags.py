@@ -5,11 +5,27 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from visterm.calibration import tag_scales
-from visterm.contracts import POSITIVE, AnnotatorMixin, Features, Scores, check_tags, declared, n_pictures
+from visterm.calibration import tag_scales, tag_scales_of_moments
+from visterm.contracts import (
+    FROM_1,
+    POSITIVE,
+    AnnotatorMixin,
+    Features,
+    Scores,
+    StrOptions,
+    check_features,
+    check_tags,
+    declared,
+    is_several,
+    n_pictures,
+    rows_with_tags,
+)
+from visterm.errors import InputError
 from visterm.margin.functions.expansion import precision
+from visterm.margin.functions.landmarks import Lesson
 from visterm.margin.functions.left_out import LeavesOut
 from visterm.margin.solver.ridge import LessonRidge, Lessons
+from visterm.margin.solver.sums import Moments
 
 
 @declared
@@ -24,6 +40,8 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
       ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``exp-chi2`` for one and the latter for several.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
+    - ``landmarks``: a number of pictures by whose kernel the others are known; None: all, which is exact. ``auto``:
+      all up to 6,000 pictures, else 2,000 (:class:`~visterm.margin.functions.by_landmarks.ByLandmarks`).
 
     Rows without tags are left out, except that ``denied`` tags of such rows are known negatives: the regression of a
     denied tag also learns that its indicator is 0 there (see :class:`~visterm.margin.solver.ridge.LessonRidge`).
@@ -42,15 +60,27 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     kernel: str = "auto"
     tag_power: float = 1.0
     intercept_scaling: float = 1.0
-    _fitted_constraints: ClassVar[dict[str, str]] = {"tag_means_": "n_tags", "tag_scales_": "n_tags"}
+    landmarks: Annotated[int | str | None, FROM_1, StrOptions({"auto"})] = "auto"
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "tag_means_": "n_tags",
+        "tag_scales_": "n_tags",
+        "tag_moments_": "n_moments n_tags",
+    }
 
     def fit(self, X: Features, tags: Any, *, denied: Any = None) -> Self:
         """Solve for the tagged pictures and score each as if it had been left out."""
         self._validate_params()
         X = self._check_fit_features(X)
         lessons = Lessons.of(check_tags(tags, n_pictures(X)), denied)
+        self._count_tags(lessons.tags)
+        if self.n_landmarks(len(lessons.tagged)) is None:
+            self._fit_exactly(X, lessons)
+        else:
+            self._fit_landmarks(X, lessons)
+        return self
+
+    def _fit_exactly(self, X: Features, lessons: Lessons) -> None:
         rows, tags = lessons.rows, lessons.tags
-        self._count_tags(tags)
         present = tags.astype(np.bool_).toarray()
         theta = np.empty((tags.shape[1], len(rows)), precision(rows))
         left_out = np.empty(tags.shape, theta.dtype)
@@ -61,9 +91,45 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
         del ridge  # as large as all coefficients
         self._keep(X, rows, theta)
         self._keep_own(rows, own_weights)
+        self._forget("tag_moments_")
         self.tag_means_, self.tag_scales_ = tag_scales(left_out, present, self.tag_power)
         self.word_scales_ = np.sqrt(self.tag_scales_)
+
+    def _fit_landmarks(self, X: Features, lessons: Lessons) -> None:
+        fit = self._fit_by_landmarks(X, lessons, self.alpha)
+        self._keep_weights(fit.features, fit.landmarks, fit.weights)
+        self._keep_rotation(fit.features)
+        self._keep_own_of(fit)
+        self._scale_by(fit.moments())
+
+    def partial_fit(self, X: Features, tags: Any) -> Self:
+        """Add tagged pictures that it has not learned from to a model with landmarks; the first call is a fit.
+
+        The functions are those of a fit to all pictures with the same landmarks. What is known of pictures without
+        themselves is what the model knew when they were added.
+        """
+        if not hasattr(self, "tag_scales_"):
+            return self.fit(X, tags)
+        if not hasattr(self, "rotation_"):
+            raise InputError("pictures can be added to a model with landmarks only: fit it to all pictures again")
+        checked = X if is_several(X) else check_features(self, X, fitting=False, halves=True)
+        known = check_tags(tags, n_pictures(X), n_tags=len(self.tag_scales_))
+        rows = rows_with_tags(known)
+        before = Moments(len(self.own_prints_), self.tag_counts_, *self.tag_moments_)
+        fit = self._fit_more(Lesson(checked, rows, known[rows]))
+        self._keep_more(fit)
+        self._keep_own_of(fit, more=True)
+        self._scale_by(before + fit.moments())
+        self.tag_counts_ = self.tag_counts_ + fit.n_own
+        self.mean_n_tags_ = float(self.tag_counts_.sum() / len(self.own_prints_))
         return self
+
+    def _scale_by(self, moments: Moments) -> None:
+        self.tag_moments_ = np.stack([moments.means, moments.deviations, moments.own_means])
+        self.tag_means_ = moments.means
+        spread, own = moments.deviations, moments.own_means
+        self.tag_scales_ = tag_scales_of_moments(moments.means, spread, own, moments.n_own, self.tag_power)
+        self.word_scales_ = np.sqrt(self.tag_scales_)
 
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags), each tag scaled by its leave-one-out scores."""

@@ -1,5 +1,6 @@
 """Ranking pictures by regressions of the query's words, and of sets of words that occur together."""
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Self
 
@@ -10,8 +11,10 @@ from scipy.special import log_expit
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.calibration import fit_platt, sigmoid
+from visterm.compute.rows import evenly
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures
-from visterm.contracts.estimator import FROM_1, NOT_NEGATIVE, POSITIVE, declared
+from visterm.contracts.estimator import FROM_1, NOT_NEGATIVE, POSITIVE, StrOptions, declared
+from visterm.margin.functions.by_landmarks import LandmarkFit
 from visterm.margin.functions.expansion import precision
 from visterm.margin.functions.left_out import LeavesOut
 from visterm.margin.solver.ridge import LessonRidge, Lessons
@@ -21,8 +24,10 @@ Array = NDArray[Any]
 
 #: At most this many sets of words are learned, the most frequent ones.
 MAX_SETS = 20_000
-#: And fewer if they would have more coefficients than this: each set has one for every picture.
+#: And fewer if they would have more coefficients than this: each set has one for every picture, or landmark.
 MAX_COEFFICIENTS = 2**25
+#: Sigmoids by landmarks are fitted to at most this many pictures without a word, and with it.
+_MOST_JUDGED = 2**14
 #: Probabilities of sets far below this count as equal.
 _FLOOR = 1e-3
 
@@ -45,6 +50,7 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
     - ``set_size``: the largest number of words in a set. With 1 there are no sets: the score is the sum of calibrated
       logarithms.
     - ``set_weight``: the weight of a set relative to a word.
+    - ``landmarks``: as for :class:`~visterm.margin.KernelRidgeAnnotator`.
 
     Rows without tags are left out, except that ``denied`` tags of such rows are known negatives of these words (see
     :class:`~visterm.margin.solver.ridge.LessonRidge`). Sets learn from tagged pictures only.
@@ -65,6 +71,7 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
     set_size: Annotated[int, FROM_1] = 2
     set_weight: Annotated[float, NOT_NEGATIVE] = 1.0
     intercept_scaling: float = 1.0
+    landmarks: Annotated[int | str | None, FROM_1, StrOptions({"auto"})] = "auto"
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",
         "idf_": "n_tags",
@@ -77,13 +84,21 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
         self._validate_params()
         checked = self._check_fit_features(X)
         lessons = Lessons.of(check_tags(tags, n_pictures(X)), denied)
-        rows, captions = lessons.rows, lessons.tags
-        self.n_tags_ = int(captions.shape[1])
-        self._count_tags(captions)
+        self.n_tags_ = int(lessons.tags.shape[1])
+        self._count_tags(lessons.tags)
         self.idf_ = idf(self.tag_counts_, len(lessons.tagged))
-        self.set_words_, having = _sets(captions, self.set_size)
-        present = captions.astype(np.bool_).toarray()
-        ridge = LessonRidge(lessons, lambda: self._inner_products(checked, rows, lessons.labels), self.alpha)
+        n_landmarks = self.n_landmarks(len(lessons.tagged))
+        self.set_words_, having = _sets(lessons.tags, self.set_size, n_landmarks or len(lessons.tagged))
+        if n_landmarks is None:
+            self._fit_exactly(checked, lessons, having)
+        else:
+            self._fit_landmarks(checked, lessons, having)
+        return self
+
+    def _fit_exactly(self, X: Features, lessons: Lessons, having: sparse.csr_array) -> None:
+        rows = lessons.rows
+        present = lessons.tags.astype(np.bool_).toarray()
+        ridge = LessonRidge(lessons, lambda: self._inner_products(X, rows, lessons.labels), self.alpha)
         theta = np.empty((self.n_tags_ + having.shape[0], len(rows)), precision(rows))
         platt = []
         for columns, of_words, left_out in ridge.of_tags():
@@ -94,9 +109,14 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
         own_weights = ridge.own_weights
         del ridge, present  # large
         self.tag_platt_ = np.concatenate(platt)
-        self._keep(checked, rows, theta)
+        self._keep(X, rows, theta)
         self._keep_own(rows, own_weights)
-        return self
+
+    def _fit_landmarks(self, X: Features, lessons: Lessons, having: sparse.csr_array) -> None:
+        fit = self._fit_by_landmarks(X, lessons, self.alpha, sparse.csr_array(having.T))
+        self.tag_platt_ = np.concatenate(list(_platt(fit, self.n_tags_)))
+        self._keep_weights(fit.features, fit.landmarks, fit.weights)
+        self._keep_own_of(fit)
 
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags): the calibrated probability of every word."""
@@ -124,10 +144,39 @@ def _set_logarithms(scores: Array) -> Array:
     return np.log(sets, out=sets)
 
 
-def _sets(captions: sparse.csr_array, set_size: int) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """The sets of two and more words that captions contain, and which captions contain them, (n_sets, n_pictures)."""
+def _platt(fit: LandmarkFit, n_tags: int) -> Iterator[Array]:
+    """The sigmoids of words: (n, 2) for some after the other.
+
+    They see the pictures of a word and a sample of all pictures, of which those without the word count: each for as
+    many as it stands for.
+    """
+    n_rows, n_own, own = len(fit.lesson.rows), fit.n_own, fit.own_scores()
+    for columns, left_out, given in fit.scores_without(evenly(n_rows, _MOST_JUDGED), n_tags):
+        present = given > 0
+        if len(present) == n_rows:
+            yield fit_platt(left_out, present)
+            continue
+        tags = range(columns.start, columns.stop)
+        of_own = np.zeros((min(_MOST_JUDGED, int(n_own[columns].max(initial=0))), len(tags)))
+        stands = np.zeros((len(left_out) + len(of_own), len(tags)))
+        for place, tag in enumerate(tags):
+            scores = own.data[own.indptr[tag] : own.indptr[tag + 1]]
+            some = evenly(len(scores), _MOST_JUDGED)
+            of_own[: len(some), place] = scores[some]
+            stands[len(left_out) : len(left_out) + len(some), place] = len(scores) / max(1, len(some))
+        n_absent = (~present).sum(axis=0)
+        stands[: len(left_out)] = ~present * ((n_rows - n_own[columns]) / np.maximum(1, n_absent))
+        is_own = np.repeat([False, True], [len(left_out), len(of_own)])
+        yield fit_platt(np.vstack([left_out, of_own]), np.broadcast_to(is_own[:, None], stands.shape), stands)
+
+
+def _sets(captions: sparse.csr_array, set_size: int, n_coefficients: int) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """The sets of two and more words that captions contain, and which captions contain them, (n_sets, n_pictures).
+
+    Each has this many coefficients.
+    """
     found = from_tags(_of_frequent_words(captions, set_size), max_words=set_size).multi_word()
-    most = min(MAX_SETS, MAX_COEFFICIENTS // captions.shape[0])
+    most = min(MAX_SETS, MAX_COEFFICIENTS // n_coefficients)
     found = found.select(np.sort(np.argsort(-found.n_relevant, kind="stable")[:most]))
     return sparse.csr_array(found.words, dtype=np.float32), sparse.csr_array(found.relevance, dtype=np.float32)
 

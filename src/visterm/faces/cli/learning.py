@@ -134,7 +134,8 @@ def _print_trained(model: learn.TrainedModel) -> None:
     said = " and ".join(f"{counted(number, 'picture')} with {kind}" for kind, number, known in kinds if known)
     named = "" if model.name == model.method else f" ({model.method})"
     of_all = f" of {learned['pictures']:,}"
-    say(f"{model.reference}{named}: learned from {said}{of_all} in {learned['seconds']:.1f} s")
+    near = f", {learned['landmarks']:,} of them landmarks," if learned.get("landmarks") else ""
+    say(f"{model.reference}{named}: learned from {said}{of_all}{near} in {learned['seconds']:.1f} s")
     print_figures(model.figures)
     print_replaced(model.replaced)
     print_left_out(model.left_out)

@@ -26,7 +26,8 @@ def print_training(done: learn.Training) -> None:
     for outcome in done.outcomes:
         if outcome.model:
             say(f"  {outcome.what:<8} {outcome.figure.words if outcome.figure else ''}", indent=_INDENT)
-            by = f"by {outcome.method} on {outcome.recipe}: {outcome.model}"
+            near = f" with {outcome.landmarks:,} landmarks" if outcome.landmarks else ""
+            by = f"by {outcome.method}{near} on {outcome.recipe}: {outcome.model}"
             say(f"{' ' * _INDENT}{by}", style="bright_black", indent=_INDENT)
     if done.any_words is not None:
         say(f"  {'words':<8} {_of_any_words(done.any_words)}", indent=_INDENT)

@@ -108,15 +108,18 @@ class ExpansionEstimator(Estimator):
             return self.product_kernel_.fit_transform(X, present, rows=some).astype(dtype, copy=False)
         return kernels.gram(cast(Matrix, X), kernel=self.kernel_, dtype=dtype, rows=rows)
 
-    def _keep(self, X: Features, rows: Array, theta: Array) -> None:
-        """Keep the functions with coefficients ``theta`` (n_tasks, len(rows)) over the given rows."""
-        self._forget("coef_", "dual_coef_", "support_", "support_vectors_")
+    def _keep(self, X: Features, rows: Array, theta: Array, *, whole: bool = False) -> None:
+        """Keep the functions with coefficients ``theta`` (n_tasks, len(rows)) over the given rows.
+
+        Rows without coefficients are dropped, unless the ``whole`` expansion is wanted.
+        """
+        self._forget("coef_", "dual_coef_", "support_", "support_vectors_", "n_landmarks_", "rotation_")
         self.intercept_ = float(self.intercept_scaling) ** 2 * theta.sum(axis=1, dtype=np.float64)
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.EXPLICIT:
             self.coef_ = _folded(cast(Matrix, X), rows, theta, name)
         else:
-            is_support = _support(theta)
+            is_support = np.ones(len(rows), np.bool_) if whole else _support(theta)
             self.support_ = rows[is_support]
             self.dual_coef_ = np.ascontiguousarray(theta if is_support.all() else theta[:, is_support])
             if name in kernels.PRODUCTS:

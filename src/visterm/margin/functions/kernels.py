@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.contracts import Compressed, Matrix, in_single
+from visterm.distances import means_of_rows
 from visterm.errors import InputError
 
 NAMES = ("linear", "cosine", "hellinger", "chi2", "exp-chi2", "product", "weighted-product", "precomputed")
@@ -152,6 +153,20 @@ def _signed_roots(X: NDArray[Any], scale: NDArray[Any]) -> NDArray[Any]:
     np.sqrt(roots, out=roots)
     roots *= scale
     return np.copysign(roots, X, out=roots)
+
+
+def means(X: Matrix, kernel: str, groups: NDArray[Any], n_groups: int) -> Matrix:
+    """The means of groups of rows, each as the kernel compares it: of shares, of rows of unit length, or as they are.
+
+    >>> means(np.array([[1.0, 3.0], [6.0, 2.0]]), "chi2", np.array([0, 0]), 1)
+    array([[0.5, 0.5]])
+    """
+    scale = _shares(X, kernel)
+    X = in_single(X)
+    scaled = (
+        X * scale.astype(X.dtype) if isinstance(X, np.ndarray) else sparse.csr_array(X.multiply(scale), dtype=X.dtype)
+    )
+    return means_of_rows(scaled, groups, n_groups)
 
 
 def check_square(G: Matrix) -> NDArray[Any]:

@@ -22,6 +22,8 @@ from visterm.margin.solver.inner_products import InnerProducts
 
 Array = NDArray[Any]
 
+#: Probabilities are calibrated by one fold of this many pictures if there are more folds of this size.
+_ENOUGH_ASKED = 3000
 #: Learns the coefficients (n_tasks, n_pictures) of functions from some rows of the training pictures.
 Learn = Callable[[InnerProducts, Array], Array]
 
@@ -73,11 +75,18 @@ class OneVsAll(ClassifierMixin, ExpansionEstimator):
         self.objective_, self.dual_objective_ = (np.array(side) for side in zip(*solution.trace, strict=True))
 
     def _set_temperature(self, lesson: Lesson, rng: np.random.Generator, learn: Learn) -> None:
-        """Set the temperature of the probabilities, from scores of held-out folds, if there are to be any."""
+        """Set the temperature of the probabilities, from scores of held-out folds, if there are to be any.
+
+        Of many pictures, one fold of some thousands tells enough.
+        """
         if self.calibration_folds:
-            parts = folds(lesson.codes, self.calibration_folds, rng)
-            scores = cross_scores(lesson.products, parts, len(lesson.labels), learn).T
-            self.temperature_ = fit_temperature(both_sides(scores), lesson.codes)
+            n_many = len(lesson.codes) // _ENOUGH_ASKED
+            parts = folds(lesson.codes, max(self.calibration_folds, n_many), rng)
+            asked = np.arange(len(lesson.codes))
+            if n_many > self.calibration_folds:
+                asked, parts = parts[0], parts[:1]
+            scores = cross_scores(lesson.products, parts, len(lesson.labels), learn)[:, asked].T
+            self.temperature_ = fit_temperature(both_sides(scores), lesson.codes[asked])
 
     def _class_scores(self, X: Features) -> Scores:
         return self._task_scores(X)

@@ -90,6 +90,12 @@ class ProductKernel(Estimator):
         part.distances_ = self.distances_.to_some(rows)
         return part
 
+    def to_means(self, groups: Array, n_groups: int) -> "ProductKernel":
+        """The same kernel against the means of groups of training pictures; ``groups`` has the group of each."""
+        part = copy(self)
+        part.distances_ = self.distances_.to_means(groups, n_groups)
+        return part
+
     def _weigh(self, X: Features, tags: Any, rows: Array | None) -> tuple[dict[str, str], Tables | None]:
         """Weigh the features; returns their metrics, and the training distances if they are given or not too large.
 
