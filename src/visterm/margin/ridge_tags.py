@@ -41,7 +41,7 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
       ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``exp-chi2`` for one and the latter for several.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
     - ``landmarks``: a number of pictures by whose kernel the others are known; None: all, which is exact. ``auto``:
-      all up to 6,000 pictures, else 2,000 (:class:`~visterm.margin.functions.by_landmarks.ByLandmarks`).
+      all up to 10,000 pictures, else 2,000 (:class:`~visterm.margin.functions.by_landmarks.ByLandmarks`).
 
     Rows without tags are left out, except that ``denied`` tags of such rows are known negatives: the regression of a
     denied tag also learns that its indicator is 0 there (see :class:`~visterm.margin.solver.ridge.LessonRidge`).

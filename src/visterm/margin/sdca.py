@@ -42,7 +42,7 @@ class SDCAClassifier(OneVsAll, ByLandmarks):
     - ``calibration_folds``: the number of folds, at least 2, whose held-out scores set the temperature of
       ``predict_proba``; 0: no probabilities. With ``C="auto"`` the folds that chose C set it.
     - ``landmarks``: a number of pictures by whose kernel the others are known, if the kernel has no fewer explicit
-      features; None: all, which is exact. ``auto``: all up to 6,000 pictures, else 2,000. With landmarks, C is chosen
+      features; None: all, which is exact. ``auto``: all up to 10,000 pictures, else 2,000. With landmarks, C is chosen
       by 2,000 pictures.
     - ``warm_start``: start from the dual variables of the last fit, for example along a path of C.
 

@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 #: ``landmarks="auto"``: up to this many pictures all of them are landmarks, that is, the kernel is exact; of more, this
 #: many are landmarks.
-EXACT_UP_TO, N_LANDMARKS = 6000, 2000
+EXACT_UP_TO, N_LANDMARKS = 10_000, 2000
 #: Landmarks are chosen among at most this many more candidates.
 _MORE_CANDIDATES = 2000
 
@@ -82,7 +82,7 @@ class ByLandmarks(ExpansionEstimator):
     """Expansions that have a parameter ``landmarks``.
 
     - ``landmarks``: of how many pictures the kernel with all is known; the other pictures only add to sums. None: of
-      all, which is exact. ``auto``: of all up to 6,000 pictures, else of 2,000.
+      all, which is exact. ``auto``: of all up to 10,000 pictures, else of 2,000.
 
     Fitted, if there are landmarks: ``n_landmarks_``, their number. A method to which pictures can be added keeps
     ``rotation_`` (n_width, n_width): the features in which its system is I.
