@@ -133,7 +133,7 @@ def own_tags(folder: Path, reference: str, pictures: Sequence[Path], n_best: int
     with Workspace(folder) as photos:
         model = photos.shelf.model(Task.ANNOTATE, reference)
         subjects = _subjects(photos, TagJudge(model, None), pictures, wait=True)
-        scores = model.estimator.score_tags(subjects.features())
+        scores = model.estimator.score_tags(subjects.features(slice(None)))
         best = predict_tags(scores, n_best, frequencies=model.info.tag_counts)
         return {
             Path(each.path).as_posix(): [(model.info.tags[c], float(scores[row, c])) for c in best[row]]
