@@ -126,7 +126,7 @@ def asked_about(case: Case):
 
     def subjects(holdings, judge, *_, **__):
         log_p = judge.look(case.X, N_PICTURES)
-        return suggesting._Subjects(log_p, [PictureRow("x")] * N_PICTURES, [], lambda: case.X)
+        return suggesting._Subjects(lambda rows: log_p[rows], [PictureRow("x")] * N_PICTURES, [], lambda _: case.X)
 
     return subjects
 
