@@ -39,9 +39,9 @@ def decide(holdings: Holdings, decisions: Sequence[Decision], *, answering: Answ
 
 def _in_words(decisions: Sequence[Decision], n_accepted: int) -> str:
     """What was decided, for the history."""
-    if len(decisions) == 1:
-        (only,) = decisions
-        return f"{'accept' if n_accepted else 'reject'} {only.kind} {only.name}"
+    if len({(each.kind, each.name, each.state) for each in decisions}) == 1:
+        first, n = decisions[0], len(decisions)
+        return f"{'accept' if n_accepted else 'reject'} {first.kind} {first.name}" + (f" for {n} pictures" * (n > 1))
     parts = [f"accept {n_accepted}"] if n_accepted else []
     parts += [f"reject {len(decisions) - n_accepted}"] if n_accepted < len(decisions) else []
     return f"{' and '.join(parts)} suggestions"

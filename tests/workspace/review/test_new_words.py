@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -124,6 +125,7 @@ def test_the_command_line_lists_accepts_and_declines(unlabelled, visterm):
     assert second not in visterm("vocabulary", "--suggest", "-w", home).stdout
     assert "nothing" in visterm("vocabulary", "decline", second, "--undo", "-w", home).stdout
     assert "mine" in visterm("vocabulary", "-w", home).stdout
+    assert re.search(r"accept tag mine for \d+ pictures", visterm("history", "-w", home).stdout)
 
 
 def test_a_search_names_the_way_to_teach_a_word(unlabelled, visterm):
