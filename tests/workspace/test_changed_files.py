@@ -174,3 +174,12 @@ def test_twins_that_were_added_after_a_label_are_told_apart(photos):
         os.utime(file, (5000, 5000))
     photos.label("10.bmp", tags=["second"], new=True)
     assert [label.name for label in photos.picture(white).tags] == ["second"]
+
+
+def test_a_search_by_look_takes_no_changed_file_for_an_edit(photos):
+    """To look changes nothing: whether a picture was edited or moved is told when all files are read."""
+    photos.remove(photos.folder / "01.bmp")
+    swap(photos)
+    version = photos.catalogue.version()
+    photos.search("zeppelin")
+    assert photos.catalogue.version() == version

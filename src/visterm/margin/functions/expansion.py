@@ -63,7 +63,7 @@ class ExpansionEstimator(Estimator):
         name, _ = kernels.kernel_named(self.kernel_)
         self._forget("feature_widths_")
         if name in kernels.PRODUCTS:
-            # mutants: True -> False (2): the same numbers, but halves are widened at once and take more memory
+            # mutants: True -> False: the same numbers, but halves are widened at once and take more memory
             return as_given(X, check_feature_mapping(self, X, fitting=True))
         if is_several(X):
             raise InputError(

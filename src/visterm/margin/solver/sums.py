@@ -92,7 +92,7 @@ class Solved(NamedTuple):
         They add ``Z' Z`` to the system, which is I in rotated features: ``v - Z' (I + Z Z')^-1 Z v``.
         """
         v, Z = self.weights[target].astype(np.float64), rotated.astype(np.float64)
-        # mutants: > -> >=, if: the smaller of two systems with the same solution
+        # mutants: > -> >=, not: the smaller of two systems with the same solution
         if len(Z) > len(v):
             return np.linalg.solve(np.eye(len(v)) + Z.T @ Z, v)
         return v - Z.T @ np.linalg.solve(np.eye(len(Z)) + Z @ Z.T, Z @ v)
