@@ -73,6 +73,13 @@ def test_a_classifier_is_asked_for_a_class_whatever_its_accents(photos):
     assert believed == {"class", "model"}
 
 
+def test_a_classifier_is_asked_for_a_class_in_another_language(photos):
+    """Here desert is a class and no tag; who asks in German gets what the classifier believes, too."""
+    found = photos.search("Wüste", unlikely=True, limit=50)
+    assert [(word.names, word.has_model) for word in found.understood] == [(("desert",), True)]
+    assert {reason.by for item in found.found for reason in item.reasons} >= {"class", "model"}
+
+
 def printed(visterm, photos: Workspace, *query: object) -> str:
     return visterm("search", *query, "-w", photos.folder).stdout
 

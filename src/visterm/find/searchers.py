@@ -185,7 +185,10 @@ class Searchers:
                 raise InputError(f"like:{term.text}: there is no such picture in the collection")
 
     def _classifier(self, model: Model | None, tree: Node, collection: Collection) -> Model | None:
-        """What says something of classes, where the query names one: the searching model if it can, else the best."""
+        """What says something of classes, where a query may ask for one: the searching model if it can, else the best.
+
+        A word that is no tag may be taken for a class: by its meaning, in another language, or misspelt.
+        """
         shelf = self.holdings.shelf
         infos = [info for info in shelf.infos() if info.does(Task.CLASSIFY)]
         classes = {name_key(name) for info in infos for name in info.classes} | set(collection.evidence.class_names)
@@ -201,7 +204,11 @@ class Searchers:
             if (key := word_key(name))
             for form in lookup_forms(key, language)
         )
-        if not (named or any(term.field == "class" for term in terms)):
+        is_tag = collection.evidence.n_with_tag
+        taken = any(
+            not any(map(is_tag, lookup_forms(word_key(term.text), language))) for term in terms if not term.field
+        )
+        if not (named or taken or any(term.field == "class" for term in terms)):
             return None
         if model is not None and model.info.does(Task.CLASSIFY):
             return model
