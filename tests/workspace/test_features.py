@@ -9,7 +9,6 @@ import subprocess
 import sys
 
 import pytest
-from PIL import Image
 
 NOTE = "bow-240 learned again, from 50 pictures; before, from 5"
 
@@ -42,11 +41,7 @@ def computing(visterm, tmp_path, postcards):
     """The real program while its network runs in two threads, and the workspace; it has finished the first pictures."""
     home = tmp_path / "fresh"
     visterm("init", home)
-    for picture in (postcards / "pictures").iterdir():  # so many that it is interrupted at work
-        with Image.open(picture) as image:
-            for turn in (Image.Transpose.ROTATE_180, Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.FLIP_TOP_BOTTOM):
-                image.transpose(turn).save(home / f"{picture.stem}-{turn}.jpg")
-    visterm("add", postcards, home, "-w", home)
+    visterm("add", postcards, "-w", home)
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("VISTERM", "COV_"))}
     process = subprocess.Popen(
         [sys.executable, "-m", "visterm", "features", "deep-lite2", "--json", "-w", str(home)],
@@ -54,6 +49,7 @@ def computing(visterm, tmp_path, postcards):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
     )
     try:
         done = 0
@@ -76,4 +72,4 @@ def test_an_interrupt_while_the_network_runs_ends_in_order(visterm_json, computi
     assert told.splitlines()[-1] == "visterm: interrupted; what was finished is kept"
     (again,) = visterm_json("features", "deep-lite2", "-w", home)["recipes"]
     assert again["n_computed"] > 0
-    assert again["n_computed"] + again["n_known"] == 200
+    assert again["n_computed"] + again["n_known"] == 50
