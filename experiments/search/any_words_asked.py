@@ -169,7 +169,7 @@ def rare_words(pictures: Pictures, n: int) -> list[Query]:
 
 def misspelt(pictures: Pictures, new: Iterable[Query]) -> list[Query]:
     """The new words again: those that are misspelt are right for the pictures of the word that was meant."""
-    queries = tomllib.loads(Path(__file__).with_name("any_words_queries.toml").read_text(encoding="utf-8"))
+    queries = tomllib.loads((Path(__file__).parent / "queries" / "any_words.toml").read_text(encoding="utf-8"))
     meant: dict[str, str] = queries["slips"]
     return [
         Query(query.text, "misspelt", relevant_to(pictures, [meant[query.text]]))

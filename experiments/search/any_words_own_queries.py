@@ -1,4 +1,4 @@
-"""Queries of our own (any_words_queries.toml): nothing fits, something fits, translations, and sheets to judge by eye.
+"""Queries of our own (queries/any_words.toml): nothing fits, something fits, translations, and sheets to judge by eye.
 
     python experiments/search/any_words_own_queries.py WORKSPACE --data FOLDER --collection flickr|corel [--test]
         [--sheets FOLDER]
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--test", action="store_true")
     parser.add_argument("--sheets", type=Path)
     options = parser.parse_args()
-    queries = tomllib.loads(Path(__file__).with_name("any_words_queries.toml").read_text(encoding="utf-8"))
+    queries = tomllib.loads((Path(__file__).parent / "queries" / "any_words.toml").read_text(encoding="utf-8"))
     of = flickr if options.collection == "flickr" else corel
     pictures = of(options.data, "test" if options.test else "validation")
     photos = visterm.open(options.workspace)

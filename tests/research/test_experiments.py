@@ -163,6 +163,13 @@ def test_experiments_are_found_by_name(tmp_path):
     assert list(find(tmp_path)) == ["a_knn_x", "b_knn_x"]
 
 
+def test_every_file_of_the_project_is_an_experiment():
+    known = find(Path(__file__).parents[2] / "experiments")
+    assert len(known) > 30
+    for path in known.values():
+        assert read(path).figures, path
+
+
 def test_the_table():
     published = Finding("first", Figure("accuracy", 0.51234, "paper", True), [0.5, 0.6, 0.7], 1.234)
     unpublished = Finding("second", Figure("P@10"), [0.25], 0.0)
