@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 _MOST_WAITING = 200
 #: Why nothing can be asked where pictures are only looked at by a job.
 NOT_LOOKED_AT = (
-    "no picture has been looked at yet: 'Look at the pictures' under Jobs does, or 'visterm features --for-models'"
+    "no picture has been looked at yet: start 'Look at the pictures' under Jobs, or 'visterm features --for-models'"
 )
 
 
