@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from visterm.catalogue.records import IMPORT, PERSON
 from visterm.compute.progress import printable
 from visterm.documents.wording import counted
 from visterm.errors import UsageError
+from visterm.faces.cli.options import given, spread
 from visterm.faces.cli.outcomes import print_figures
 from visterm.faces.cli.output import (
     DryRunOption,
@@ -62,61 +64,62 @@ def _print_created(done: Created) -> None:
     say(f"language of captions and file names: {done.language}")
 
 
-def add(
-    folders: Annotated[
-        list[Path] | None, typer.Argument(help="Folders of pictures, or pictures (default: the workspace's folder).")
-    ] = None,
+@dataclass(frozen=True)
+class AddOptions:
+    """How pictures and labels are added; the names are those of :class:`visterm.labels.adding.AddOptions`."""
+
     labels: Annotated[
         list[Path] | None, typer.Option("--labels", "-l", help="A file or folder of labels; repeatable.")
-    ] = None,
-    label_format: Annotated[
+    ] = None
+    format: Annotated[
         str | None, typer.Option("--format", "-f", help="The format of --labels; 'folders': each folder is a class.")
-    ] = None,
-    look: Annotated[bool, typer.Option(help="Read labels found with the pictures (metadata, captions, XMP).")] = True,
+    ] = None
+    look_for_labels: Annotated[
+        bool, typer.Option("--look/--no-look", help="Read labels found with the pictures (metadata, captions, XMP).")
+    ] = True
     caption_tags: Annotated[
         bool | None, typer.Option(help="Make tags of captions (default: where a source has captions but no tags).")
-    ] = None,
+    ] = None
     min_count: Annotated[
         int, typer.Option(help="How many captions must have a word before it becomes a tag.", min=1)
-    ] = 3,
-    phrase: Annotated[list[str] | None, typer.Option(help="Words of captions that become one tag; repeatable.")] = None,
-    tags: Annotated[
+    ] = 3
+    phrases: Annotated[
+        list[str] | None, typer.Option("--phrase", help="Words of captions that become one tag; repeatable.")
+    ] = None
+    tags_are: Annotated[
         str | None,
         typer.Option(
+            "--tags",
             help="'complete': these labels name all tags that fit a picture; 'partial': some (default: as before, at "
             "first complete).",
             metavar="complete|partial",
         ),
-    ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also add pictures that you removed earlier.")] = False,
+    ] = None
+    again: Annotated[bool, typer.Option("--again", help="Also add pictures that you removed earlier.")] = False
     as_new: Annotated[
         bool, typer.Option("--as-new", help="These files are new pictures, not edited ones: drop their labels.")
-    ] = False,
+    ] = False
+
+
+@spread
+def add(
+    options: AddOptions,
+    folders: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of pictures, or pictures (default: the workspace's folder).")
+    ] = None,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Add pictures and their labels, or update the catalogue after folders have changed."""
     with command(as_json=as_json), opened(workspace) as photos:
-        if label_format is not None:
+        if options.format is not None:
             from visterm.exchange import check_format
 
-            check_format(label_format)
-        if label_format not in (None, "folders") and not labels:
-            raise UsageError(f"--format {label_format} says how to read labels: name them with --labels")
-        done = photos.add(
-            folders or (),
-            labels=labels or (),
-            format=label_format,
-            look_for_labels=look,
-            caption_tags=caption_tags,
-            min_count=min_count,
-            phrases=phrase or (),
-            tags_are=tags,
-            again=again,
-            as_new=as_new,
-            dry_run=dry_run,
-        )
+            check_format(options.format)
+        if options.format not in (None, "folders") and not options.labels:
+            raise UsageError(f"--format {options.format} says how to read labels: name them with --labels")
+        done = photos.add(folders or (), dry_run=dry_run, **given(options))
         show(done, as_json, _print_addition)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from typer.core import TyperCommand
 from visterm import collection, find
 from visterm.compute.progress import printable
 from visterm.documents.wording import counted, percent
+from visterm.faces.cli.options import given, spread
 from visterm.faces.cli.output import (
     DryRunOption,
     JsonOption,
@@ -60,22 +62,30 @@ def classify(
         _show_suggestions(done, as_json, asked=paths, write=write, dry_run=dry_run)
 
 
+@dataclass(frozen=True)
+class TagOptions:
+    """Which tags are suggested; the names are those of :meth:`visterm.Workspace.tag`."""
+
+    precision: Annotated[
+        float, typer.Option("--precision", help="The share of suggestions that should be right, from 0 to 1.")
+    ] = 0.8
+    n_best: Annotated[
+        int | None,
+        typer.Option("--best", "-k", help="Show this number of tags for each picture, likely or not.", min=1),
+    ] = None
+    at_least: Annotated[
+        float | None, typer.Option("--sure", help="Show all tags with at least this probability, such as 0.5.")
+    ] = None
+    rare: Annotated[bool, typer.Option("--rare", help="Show rare tags that stand out first.")] = False
+
+
+@spread
 def tag(
     paths: Annotated[
         list[Path] | None, typer.Argument(help="Pictures or folders (default: all pictures without tags).")
     ] = None,
     model: ModelOption = None,
-    precision: Annotated[
-        float, typer.Option("--precision", help="The share of suggestions that should be right, from 0 to 1.")
-    ] = 0.8,
-    n_best: Annotated[
-        int | None,
-        typer.Option("--best", "-k", help="Show this number of tags for each picture, likely or not.", min=1),
-    ] = None,
-    sure: Annotated[
-        float | None, typer.Option("--sure", help="Show all tags with at least this probability, such as 0.5.")
-    ] = None,
-    rare: Annotated[bool, typer.Option("--rare", help="Show rare tags that stand out first.")] = False,
+    options: TagOptions = TagOptions(),
     write: WriteOption = False,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
@@ -89,17 +99,9 @@ def tag(
     from visterm.faces.loose import opened_or_loose
 
     with command(as_json=as_json), opened_or_loose(workspace, model, paths) as photos:
-        check_share("--precision", precision)
-        check_share("--sure", sure)
-        done = photos.tag(
-            paths or (),
-            model=model,
-            precision=precision,
-            n_best=n_best,
-            at_least=sure,
-            rare=rare,
-            write=write and not dry_run,
-        )
+        check_share("--precision", options.precision)
+        check_share("--sure", options.at_least)
+        done = photos.tag(paths or (), model=model, write=write and not dry_run, **given(options))
         _show_suggestions(done, as_json, asked=paths, write=write, dry_run=dry_run)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -10,40 +10,64 @@ import typer
 from visterm import labels
 from visterm.documents.wording import counted
 from visterm.errors import InputError, UsageError
+from visterm.faces.cli.options import given, spread
 from visterm.faces.cli.output import JsonOption, WorkspaceOption, at_a_terminal, command, opened, say, show
 
 #: Labels that are listed; machines get all of them.
 _LISTED = 20
-CompleteOption = Annotated[
-    bool, typer.Option("--complete", help="These tags, with those you gave before, are all that fit.")
-]
-OnlyOption = Annotated[bool, typer.Option("--only", help="Only these tags fit: deny all others, whoever gave them.")]
-AnsweringOption = Annotated[
-    str | None,
-    typer.Option(help="The queue whose question this answers: teach, tag, errors or measure.", metavar="QUEUE"),
-]
 
 
-def label(
-    pictures: Annotated[
-        list[str], typer.Argument(help="Pictures of the collection, by path or content hash.", metavar="PICTURE...")
-    ],
-    class_name: Annotated[str | None, typer.Option("--class", "-c", help="Their class.")] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag they have; repeatable.")] = None,
-    no_tag: Annotated[
+@dataclass
+class Statement:
+    """What a command says of pictures; the names are those of :class:`visterm.labels.Statement`."""
+
+    class_name: Annotated[str | None, typer.Option("--class", "-c", help="Their class.")] = None
+    tags: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag they have; repeatable.")] = None
+    no_tags: Annotated[
         list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable. Models learn from it.")
-    ] = None,
+    ] = None
     clear: Annotated[
         list[str] | None,
         typer.Option(
             help="Withdraw what you said, so that imports and suggestions count again: class, tags, or tag:NAME.",
             metavar="WHAT",
         ),
-    ] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Accept what models suggest for them.")] = False,
-    complete: CompleteOption = False,
-    only: OnlyOption = False,
-    answering: AnsweringOption = None,
+    ] = None
+    accept: Annotated[bool, typer.Option("--accept", help="Accept what models suggest for them.")] = False
+    complete: Annotated[
+        bool, typer.Option("--complete", help="These tags, with those you gave before, are all that fit.")
+    ] = False
+    only: Annotated[bool, typer.Option("--only", help="Only these tags fit: deny all others, whoever gave them.")] = (
+        False
+    )
+    answering: Annotated[
+        str | None,
+        typer.Option(help="The queue whose question this answers: teach, tag, errors or measure.", metavar="QUEUE"),
+    ] = None
+
+    def check(self) -> None:
+        """Name the options where the library would name its parameters."""
+        said = (self.tags, self.no_tags, self.clear, self.accept, self.complete, self.only)
+        if self.class_name is None and not any(said):
+            raise UsageError("say what the pictures are: --class, --tag, --no-tag, --clear, --accept or --complete")
+        if self.only and not (self.tags or self.accept):
+            raise UsageError("--only needs the tags that fit; --complete says that there are no more than you gave")
+
+    def replace(self, kind: str, old: str, new: str) -> None:
+        """Say another name instead of one that was a slip."""
+        if kind == "class":
+            self.class_name = new
+        else:
+            self.tags = [new if name == old else name for name in self.tags or ()]
+            self.no_tags = [new if name == old else name for name in self.no_tags or ()]
+
+
+@spread
+def label(
+    pictures: Annotated[
+        list[str], typer.Argument(help="Pictures of the collection, by path or content hash.", metavar="PICTURE...")
+    ],
+    said: Statement,
     new: Annotated[
         bool, typer.Option("--new", help="Accept a new class or tag even if it looks like another one.")
     ] = False,
@@ -52,30 +76,16 @@ def label(
 ) -> None:
     """Say what pictures show. Your labels outrank those of imports and models, which never overwrite them."""
     with command(as_json=as_json), opened(workspace) as photos:
-        if class_name is None and not (tag or no_tag or clear or accept or complete or only):
-            raise UsageError("say what the pictures are: --class, --tag, --no-tag, --clear, --accept or --complete")
-        if only and not (tag or accept):
-            raise UsageError("--only needs the tags that fit; --complete says that there are no more than you gave")
-        wanted = _Wanted(class_name, list(tag or ()), list(no_tag or ()))
+        said.check()
+        meant: list[str] = []
         while True:
             try:
-                done = photos.label(
-                    pictures,
-                    class_name=wanted.class_name,
-                    tags=wanted.tags,
-                    no_tags=wanted.no_tags,
-                    clear=clear or (),
-                    accept=accept,
-                    complete=complete,
-                    only=only,
-                    answering=answering,
-                    new=new or wanted.meant,
-                )
+                done = photos.label(pictures, new=new or meant, **given(said))
                 break
             except labels.NewNameError as slip:
                 if as_json or not at_a_terminal():
                     raise InputError(_in_words(slip)) from slip
-                _ask(slip, wanted)
+                _ask(slip, said, meant)
         show(done, as_json, _print_labelled)
 
 
@@ -85,33 +95,16 @@ def _in_words(slip: labels.NewNameError) -> str:
     return f"the {slip.kind} {slip.question}{several}{end} If you mean {slip.name!r}, add --new"
 
 
-@dataclass
-class _Wanted:
-    """The names of a label command, as far as they are settled; ``meant`` ones are new on purpose."""
-
-    class_name: str | None
-    tags: list[str]
-    no_tags: list[str]
-    meant: list[str] = field(default_factory=list)
-
-    def replace(self, kind: str, old: str, new: str) -> None:
-        if kind == "class":
-            self.class_name = new
-        else:
-            self.tags = [new if name == old else name for name in self.tags]
-            self.no_tags = [new if name == old else name for name in self.no_tags]
-
-
-def _ask(slip: labels.NewNameError, wanted: _Wanted) -> None:
-    """Let a person decide about a name that looks like a slip."""
+def _ask(slip: labels.NewNameError, said: Statement, meant: list[str]) -> None:
+    """Let a person decide about a name that looks like a slip; ``meant`` ones are new on purpose."""
     use = f"use {slip.near} / " if slip.near is not None else ""
     question = f"{slip.question} [{use}make {slip.name} / stop]"
     while True:
         answer = typer.prompt(question, err=True).strip().lower().partition(" ")[0]
         if answer and "use".startswith(answer) and slip.near is not None:
-            return wanted.replace(slip.kind, slip.name, slip.near)
+            return said.replace(slip.kind, slip.name, slip.near)
         if answer and "make".startswith(answer):
-            return wanted.meant.append(slip.name)
+            return meant.append(slip.name)
         if answer and "stop".startswith(answer):
             raise InputError("stopped; nothing was changed")
         question = f"type {'use, ' if slip.near is not None else ''}make or stop"

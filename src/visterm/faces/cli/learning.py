@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from visterm import collection, learn
 from visterm.documents.wording import counted
 from visterm.errors import UsageError
+from visterm.faces.cli.options import given, spread
 from visterm.faces.cli.outcomes import print_earlier, print_figures, print_left_out, print_replaced, print_training
 from visterm.faces.cli.output import (
     JsonOption,
@@ -80,7 +82,25 @@ def _print_recipes(found: collection.Recipes) -> None:
     table(columns, rows)
 
 
+@dataclass(frozen=True)
+class TrainOptions:
+    """How pictures are learned from; the names are those of :meth:`visterm.Workspace.train`."""
+
+    name: Annotated[str | None, typer.Option("--name", "-n", help="The model's name (default: the method's).")] = None
+    recipe: RecipeOption = None
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="A parameter of the method, as NAME=VALUE; repeatable."),
+    ] = None
+    minutes: Annotated[float, typer.Option("--minutes", help="About how many minutes choosing may take.", min=0)] = 3.0
+    choose_again: Annotated[
+        bool, typer.Option("--choose", help="Choose again, even if an earlier choice is still good.")
+    ] = False
+
+
+@spread
 def train(
+    options: TrainOptions,
     method: Annotated[
         str | None,
         typer.Argument(
@@ -88,15 +108,6 @@ def train(
             help="What to learn, or a method that 'visterm methods' lists (default: all that the labels allow).",
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", "-n", help="The model's name (default: the method's).")] = None,
-    recipe: RecipeOption = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", "-s", help="A parameter of the method, as NAME=VALUE; repeatable.")
-    ] = None,
-    minutes: Annotated[float, typer.Option("--minutes", help="About how many minutes choosing may take.", min=0)] = 3.0,
-    choose_again: Annotated[
-        bool, typer.Option("--choose", help="Choose again, even if an earlier choice is still good.")
-    ] = False,
     memory: MemoryOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
@@ -106,14 +117,8 @@ def train(
     If you name no method, Visterm compares a few features and methods on held-out pictures and takes the best.
     """
     with command(as_json=as_json), opened(workspace, memory) as photos:
-        done = photos.train(
-            method,
-            name=name,
-            recipe=recipe,
-            parameters=_settings(settings or []),
-            minutes=minutes,
-            choose_again=choose_again,
-        )
+        parameters = _settings(options.parameters or [])
+        done = photos.train(method, **given(options) | {"parameters": parameters})
         show(done, as_json, print_learned)
 
 
