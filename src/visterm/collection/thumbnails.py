@@ -1,4 +1,4 @@
-"""Small pictures of the pictures: WebP in two sizes, kept by content in ``.visterm/thumbnails``, made when asked for.
+"""Small pictures of the pictures, and their own pixels: WebP in three sizes, kept by content in ``.visterm/thumbnails``, made when asked for.
 
 They are derived: the folder can be deleted. The mean colours of each picture are kept with them, so that a page can
 show a place for a picture before its thumbnail has come.
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-Size = Literal["small", "large"]
-#: The largest width and height of each size.
-BOXES: dict[Size, tuple[int, int]] = {"small": (480, 320), "large": (1600, 1600)}
-_QUALITY: dict[Size, int] = {"small": 75, "large": 85}
+Size = Literal["small", "large", "full"]
+#: The largest width and height of each size; ``full`` has the pixels of the picture, as far as WebP takes them.
+BOXES: dict[Size, tuple[int, int]] = {"small": (480, 320), "large": (1600, 1600), "full": (16383, 16383)}
+#: The quality of each size, and how hard its encoder works: who zooms in waits for it.
+_QUALITY: dict[Size, int] = {"small": 75, "large": 85, "full": 92}
+_EFFORT: dict[Size, int] = {"small": 2, "large": 2, "full": 0}
+#: Of a larger picture, this many pixels are shown: decoded, they take three times as many bytes.
+_MOST_PIXELS = 40_000_000
 #: The mean colours are those of this many columns and rows.
 _GRID = 2
 
@@ -106,10 +110,10 @@ def render(data: bytes, size: Size) -> tuple[bytes, Image]:
     from visterm.vision import decode_rgb
 
     width, height = BOXES[size]
-    picture = Image.fromarray(decode_rgb(data, pixel_budget=4 * width * height))
+    picture = Image.fromarray(decode_rgb(data, pixel_budget=min(4 * width * height, _MOST_PIXELS)))
     picture.thumbnail((width, height), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
-    picture.save(buffer, "WEBP", quality=_QUALITY[size], method=2)
+    picture.save(buffer, "WEBP", quality=_QUALITY[size], method=_EFFORT[size])
     return buffer.getvalue(), picture
 
 

@@ -49,6 +49,7 @@ class Removal(Document):
     """How many pictures were forgotten, and how many labels of people with them; no file is touched.
 
     ``copies`` counts forgotten files whose pictures stay, because they have other files; ``stay`` has one file each.
+    ``action`` is the number of this step in the history; None if nothing changed.
     """
 
     removed: int
@@ -56,6 +57,7 @@ class Removal(Document):
     said: int = 0
     copies: int = 0
     stay: list[str] = field(default_factory=list)
+    action: int | None = None
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,8 @@ def remove(holdings: Holdings, references: Sequence[str | Path], *, dry_run: boo
         n_said = before - holdings.catalogue.counts().label_sources.get(PERSON, 0)
         if dry_run:
             raise _Rehearsal
-    return Removal(done.n_pictures, dry_run, n_said, done.n_copies, list(done.stay))
+    action = None if dry_run else holdings.catalogue.history.made
+    return Removal(done.n_pictures, dry_run, n_said, done.n_copies, list(done.stay), action)
 
 
 def attach(holdings: Holdings, record: str | Path, file: Path) -> Attached:

@@ -45,7 +45,7 @@ def save(file, size=(900, 600), **options):
     return file
 
 
-@pytest.mark.parametrize("size", ["small", "large"])
+@pytest.mark.parametrize("size", ["small", "large", "full"])
 @pytest.mark.parametrize("original", [(900, 600), (300, 2000), (20, 10), (1, 1), (3000, 3)])
 def test_thumbnails_fit_their_box_and_are_never_enlarged(thumbnails, tmp_path, size, original):
     with Image.open(make(thumbnails, size, save(tmp_path / "a.png", original))) as made:
@@ -53,6 +53,12 @@ def test_thumbnails_fit_their_box_and_are_never_enlarged(thumbnails, tmp_path, s
         factor = min(1.0, *(box / length for box, length in zip(BOXES[size], original, strict=True)))
         for length, before in zip(made.size, original, strict=True):
             assert abs(length - max(1, before * factor)) <= 1
+
+
+def test_a_very_large_picture_is_shown_with_fewer_pixels(thumbnails, tmp_path, monkeypatch):
+    monkeypatch.setattr("visterm.collection.thumbnails._MOST_PIXELS", 10_000)
+    with Image.open(make(thumbnails, "full", save(tmp_path / "a.png", (900, 600)))) as made:
+        assert made.size == (122, 81)
 
 
 def test_colours_are_those_of_the_quarters(thumbnails, tmp_path):

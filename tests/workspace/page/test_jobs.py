@@ -67,7 +67,7 @@ def test_the_end_of_a_job_is_told(opened, collection):
         shown.go()
         shown.sees(".job-button progress")
     shown.sees(".notice", "There are new suggestions.").get_by_role("button", name="Show them").click()
-    shown.sees(".job-button", "Jobs")
+    shown.sees(".job-button", "Add, learn")
 
 
 def test_learning_is_offered_when_it_is_time(opened, collection):

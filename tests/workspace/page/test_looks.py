@@ -67,7 +67,7 @@ def test_axe_finds_nothing(opened, collection, scheme, width):
     shown.go()
     shown.sees(".cell[data-known]")
     shown.page.locator(".job-button").click()
-    shown.sees("dialog h1", "Jobs")
+    shown.sees("dialog h1", "Add pictures, learn from labels")
     look("jobs")
     assert faults == {}
 

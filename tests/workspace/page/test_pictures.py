@@ -41,7 +41,8 @@ def test_pictures_show_with_counts_and_no_cell_is_blank(opened, collection):
         "() => [...document.querySelectorAll('.cell img')].filter((i) => i.complete && i.naturalWidth).length > 8"
     )
     assert shown.page.locator(".cell:not([data-known])").count() == 0
-    shown.sees(".selection h1", "postcards")
+    shown.sees(".selection h1", "How far to trust it")
+    shown.sees(".selection h2", "postcards")
     shown.sees(".facet", "coast").get_by_role("button", name="coast").click()
     shown.sees(".list-bar h1", re.compile(r"^[1-9] pictures$"))
     shown.page.reload()  # the address keeps the view
@@ -259,7 +260,8 @@ def test_a_label_changes_every_count_at_once(opened, collection):
     shown.sees("dialog input").fill("coast")
     shown.keys("Enter")
     shown.sees(".notice", "coast")
-    shown.sees(".list-bar h1", "9 pictures")
+    shown.sees(".list-bar button", "Now 9 pictures: show")
+    shown.sees(".list-bar h1", "10 pictures")  # as many as can be seen
     shown.sees(".facet button[aria-pressed=true] .number", "9")
     assert shown.page.locator(".cell[data-known]").count() == 10  # nothing moves by itself
     shown.keys("t")  # its tags are asked for, too
@@ -267,9 +269,9 @@ def test_a_label_changes_every_count_at_once(opened, collection):
     shown.keys("Enter")
     shown.sees(".notice", "sea")
     shown.until("(n) => document.querySelector('.views .count').textContent === String(n)", waiting - 1)
-    shown.page.get_by_role("button", name="Show changes").click()
+    shown.page.get_by_role("button", name="Now 9 pictures: show").click()
     shown.until("() => document.querySelectorAll('.cell[data-known]').length === 9")
-    assert not shown.page.get_by_role("button", name="Show changes").is_visible()
+    assert not shown.page.get_by_role("button", name="Now").is_visible()
     shown.keys("Escape")
     shown.until("() => !document.querySelector('.selection.open')")
     # a denied tag is no label: neither at the left nor at the right

@@ -284,7 +284,9 @@ def test_undo_in_review_asks_before_it_undoes_what_came_from_elsewhere(opened, c
         shown.go("#/review/teach")
         shown.sees(".ask h1", "What is this?")
         shown.keys("z")  # nothing was decided in this review
-        shown.sees("dialog p", "You have no answer in this review left to undo. The last change is “label 1 picture")
+        shown.sees(
+            "dialog p", "Nothing that you did in this window is left to undo. The last change is “label 1 picture"
+        )
         shown.keys("Escape")
         assert "postbox" in {label.name for label in elsewhere.picture(key).tags}
         first = current(shown)
@@ -292,7 +294,7 @@ def test_undo_in_review_asks_before_it_undoes_what_came_from_elsewhere(opened, c
         shown.until("() => fetch('/api/v1/review').then((r) => r.json()).then((found) => found.labelled === 41)")
         elsewhere.label([key], tags=["kiosk"], new=True)  # after the answer
         shown.keys("z")
-        shown.sees("dialog p", "Something else was changed after your last answer")
+        shown.sees("dialog p", "Something else was changed after your last step")
         shown.page.get_by_role("button", name="Leave it").click()
         shown.until("(first) => document.querySelector('.light-table img').getAttribute('src') !== first", first)
         shown.sees("header [role=status]", "1 answered")

@@ -85,10 +85,11 @@ def thumbnail(
     photos: Photos,
     key: Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The picture's content hash.", examples=["0" * 64])],
     size: Annotated[
-        Literal["small", "large"], Path(description="At most 480 x 320, or 1600 x 1600.", examples=["small"])
+        Literal["small", "large", "full"],
+        Path(description="At most 480 x 320, or 1600 x 1600, or 40 million pixels.", examples=["small"]),
     ],
 ) -> Response:
-    """A small picture. It is named by content, so it never changes."""
+    """A picture as WebP. It is named by content, so it never changes."""
     wanted: Size = size
     with or_not_found():
         data = photos.thumbnail(key, wanted).read_bytes()

@@ -179,6 +179,8 @@ def _sorted(listed: Listed, view: View, sort: Sort) -> Listed:
     elif sort == "newest":
         at = view.rows[rows]
         chosen = np.lexsort((view.ids[rows], -view.listing.added[at]))
+    elif listed.probabilities is not None:  # unsure whether they match, not what else they show
+        chosen = np.argsort(np.abs(listed.probabilities[: len(rows)] - 0.5), kind="stable")
     else:
         chosen = np.argsort(-view.doubt[rows], kind="stable")
     return listed.at(chosen)

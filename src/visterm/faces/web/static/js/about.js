@@ -5,7 +5,7 @@ import { ages, doubts, saidChip, suggestedChip, suggestions } from "./chips.js";
 import { fileName, h, thumbnail } from "./dom.js";
 import { give } from "./naming.js";
 import { told } from "./notices.js";
-import { address, go, read } from "./state.js";
+import { address, go, NO_FILTERS, read } from "./state.js";
 import { store } from "./store.js";
 
 const when = (time) => new Date(time).toLocaleString();
@@ -80,5 +80,8 @@ export async function alikeStrip(id) {
 
 async function likeThis(id) {
   const details = await told(() => get(`/pictures/${id}`));
-  if (details) go({ view: "pictures", part: [], q: `like:${details.key.slice(0, 16)}`, class: null, tag: [], suggested: null, by: null, state: null, folder: null, sort: null });
+  if (!details) return;
+  const [path] = details.paths; // a name that a query cannot hold: then by content
+  const named = path && !/["\s()]/.test(path) ? path : details.key.slice(0, 16);
+  go({ view: "pictures", part: [], q: `like:${named}`, ...NO_FILTERS, sort: null });
 }

@@ -63,7 +63,7 @@ export function completing(input, { find, take, done = () => {} }) {
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") step(1);
     else if (event.key === "ArrowUp") step(-1);
-    else if (event.key === "Tab" && !list.hidden && (chosen >= 0 || items.length)) pick(chosen >= 0 ? chosen : items.findIndex((item) => !item.heading));
+    else if (event.key === "Tab" && !event.shiftKey && !list.hidden && (chosen >= 0 || input.value.trim())) pick(Math.max(0, chosen));
     else if (event.key === "Escape" && !list.hidden) { close(); event.stopPropagation(); }
     else if (event.key === "Enter") { if (chosen >= 0) pick(chosen); else { close(); done(input.value); } }
     else return;

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { counted, fill, h } from "./dom.js";
 import { told } from "./notices.js";
-import { go, narrowed, read } from "./state.js";
+import { go, narrowed, NO_FILTERS, read } from "./state.js";
 
 const WORDS = {
   person: "a person", import: "an import", model: "only a model", nobody: "nobody",
@@ -49,9 +49,11 @@ export class FacetPanel {
 
   #show(state) {
     const { found } = this;
+    const isNarrowed = Object.values(narrowed(state)).some((value) => value?.length);
     const one = (key, title, counts, named = (value) => value) => this.#facet(state, key, title, counts, named);
     fill(this.element,
       h("button", { type: "button", class: "sheet-close quiet narrow", onclick: () => this.toggle(false) }, "Close"),
+      isNarrowed ? h("button", { type: "button", class: "clear-filters", onclick: () => go(NO_FILTERS) }, "Clear filters") : null,
       one("state", "Show", found.states, (value) => WORDS[value]),
       one("class", "Class", found.classes),
       one("tag", "Tag", found.tags),

@@ -1,5 +1,6 @@
 // The grid of pictures: only visible rows are in the document, however long the list is.
 
+import { dragRange } from "./drag.js";
 import { colours, h, percent, settled, thumbnail } from "./dom.js";
 import { justify, rowAt, rowOf } from "./layout.js";
 import { store } from "./store.js";
@@ -25,6 +26,11 @@ export class Grid {
     this.space.append(this.rule);
     this.space.addEventListener("click", (event) => this.#click(event));
     this.space.addEventListener("dblclick", (event) => { if (!store.selecting) this.#withIndex(event, (i) => this.opened(i)); });
+    dragRange(this.element, {
+      at: (x, y) => Number(document.elementFromPoint(x, y)?.closest(".cell")?.dataset.index ?? -1),
+      begin: (i, event) => { this.anchor = i; this.kept = event.ctrlKey || event.metaKey ? [...store.selected] : []; },
+      to: (i) => { this.#selectTo(i, this.kept); this.focus(i, { scroll: false }); },
+    });
     this.size = new ResizeObserver(() => { this.lay(); if (store.selected.size) this.focus(this.here); });
     this.size.observe(this.element);
     this.askLabels = settled(() => store.need(this.#shown().map((i) => store.list.ids[i])), 80);
@@ -144,7 +150,8 @@ export class Grid {
     if (p !== undefined) {
       const less = i >= list.nLikely && !list.understood?.partial;
       cell.classList.toggle("less", less);
-      cell.append(list.told[i] ? h("span", { class: "mark people", "aria-hidden": "true" }, "by people")
+      if (list.understood?.partial) cell.append(h("span", { class: "mark part", "aria-hidden": "true" }, "in part"));
+      else cell.append(list.told[i] ? h("span", { class: "mark people", "aria-hidden": "true" }, "by people")
         : h("span", { class: "mark model", "aria-hidden": "true" }, percent(p)));
     }
     return cell;
@@ -195,7 +202,8 @@ export class Grid {
       cell.querySelector("img")?.setAttribute("alt", said ? `${known.name}: ${said}` : known.name);
       const p = store.list.probabilities[i];
       const guess = store.list.understood?.model ? "the model thinks so, " : "a chance of ";  // looks need no model
-      const who = p !== undefined && (store.list.told[i] ? "people say so" : guess + percent(p));
+      const some = store.list.understood?.partial && "only some of the words fit";
+      const who = p !== undefined && (some || (store.list.told[i] ? "people say so" : guess + percent(p)));
       cell.setAttribute("aria-label", [known.name, who, said, guessed && `suggested: ${guessed}`].filter(Boolean).join(". "));
     }
   }
@@ -218,9 +226,9 @@ export class Grid {
     });
   }
 
-  #selectTo(i) {
+  #selectTo(i, others = []) {
     const [from, to] = [Math.min(this.anchor, i), Math.max(this.anchor, i)];
-    store.select(store.list.ids.slice(from, to + 1));
+    store.select([...others, ...store.list.ids.slice(from, to + 1)]);
   }
 
   #key(event) {

@@ -50,7 +50,7 @@ const listed = () => [...jobs.values()].sort((a, b) => b.id - a.id);
 
 function draw() {
   const running = listed().find((job) => job.state === "running");
-  fill(button, running ? running.title : "Jobs", running?.step ? bar(running.step) : null);
+  fill(button, running ? running.title : "Add, learn", running?.step ? bar(running.step) : null);
   if (open) open();
 }
 
@@ -60,9 +60,9 @@ const WORDS = { running: "", done: "done", failed: "failed", cancelled: "stopped
 
 async function show() {
   for (const job of (await told(() => get("/jobs"))) || []) jobs.set(job.id, job);
-  await dialog("Jobs", (close) => {
+  await dialog("Add pictures, learn from labels", (close) => {
     const list = h("div");
-    open = () => fill(list, listed().length ? listed().slice(0, 8).map(row) : h("p", { class: "soft" }, "No job is running."));
+    open = () => fill(list, listed().length ? listed().slice(0, 8).map(row) : h("p", { class: "soft" }, "Nothing has been started since this server began."));
     open();
     return [list, h("div", { class: "choices" },
       h("button", { type: "button", onclick: () => startJob("add") }, "Look for new pictures"),

@@ -37,8 +37,8 @@ function frame() {
   document.querySelector("header.top").append(learnOffer());
   fill(document.getElementById("tools"),
     jobsButton(),
-    h("button", { type: "button", class: "quiet icon", title: "Undo (z)", "aria-label": "Undo", onclick: undo }, "↶"),
-    h("button", { type: "button", class: "quiet icon wide", title: "Redo (shift + z)", "aria-label": "Redo", onclick: redo }, "↷"),
+    h("button", { type: "button", class: "quiet", title: "Undo (z)", onclick: () => undo() }, "Undo"),
+    h("button", { type: "button", class: "quiet wide", title: "Redo (shift + z)", onclick: () => redo() }, "Redo"),
     h("button", { type: "button", class: "quiet wide for-keys", title: "All keys (?)", onclick: showKeys }, "Keys"),
     h("button", { type: "button", class: "quiet icon wide", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: toggleTheme }, "◐"),
     h("button", { type: "button", class: "quiet icon narrow", "aria-label": "More", onclick: showMore }, "⋯"));
@@ -47,7 +47,7 @@ function frame() {
 /** What has no room on a narrow screen. */
 function showMore() {
   dialog("More", (close) => h("div", { class: "menu" }, [
-    ["Search by a picture", search.byPicture], ["Keep this search", search.keep], ["Redo", redo], ["Light or dark", toggleTheme], ...(byTouch() ? [] : [["Keys", showKeys]]), ["Close", () => {}],
+    ["Search by a picture", search.byPicture], ["Save this search", search.keep], ["Redo", redo], ["Light or dark", toggleTheme], ...(byTouch() ? [] : [["Keys", showKeys]]), ["Close", () => {}],
   ].map(([text, run]) => h("button", { type: "button", class: "quiet", onclick: () => { close(); run(); } }, text))));
 }
 
@@ -142,6 +142,7 @@ let changes = null;
 const countReview = settled(() => { if (store.review) told(() => store.refreshReview()); }, 1500);
 const changed = settled(() => {
   countReview();
+  told(() => store.refreshLabels()); // another window may have changed what the cells show
   told(() => store.refreshCollection());
   if (pictures && !pictures.element.hidden) pictures.facets.refresh();
 }, 300);

@@ -6,7 +6,7 @@ import { Grid } from "./grid.js";
 import { startJob } from "./jobs.js";
 import { offers } from "./offers.js";
 import { SelectionPanel } from "./selection.js";
-import { go, listKey, narrowed, read } from "./state.js";
+import { go, listKey, narrowed, NO_FILTERS, read } from "./state.js";
 import { store } from "./store.js";
 
 const SORTS = { best: "Best match", newest: "Newest", name: "By name", unsure: "Least sure" };
@@ -17,7 +17,7 @@ export class PicturesView {
     this.selection = new SelectionPanel();
     this.grid = new Grid({ opened: (i) => { if (store.list.ids[i]) go({ view: "picture", part: [String(store.list.ids[i])] }); } });
     this.count = h("h1", { class: "number" });
-    this.changed = h("button", { type: "button", class: "quiet", hidden: true, title: "Some pictures were labelled since and no longer belong to this list", onclick: () => this.load({ again: true }) }, "Show changes");
+    this.changed = h("button", { type: "button", class: "quiet", hidden: true, title: "Labels were changed since this list was made", onclick: () => this.load({ again: true }) });
     this.legend = h("p", { class: "legend", "aria-hidden": "true" });
     this.several = h("button", { type: "button", class: "by-touch", "aria-pressed": "false", onclick: () => this.#several() }, "Select");
     this.notes = h("p", { class: "list-notes", role: "status" });
@@ -68,8 +68,9 @@ export class PicturesView {
     const listed = list.understood && !partial ? list.nLikely : list.total;
     const { total } = this.facets;
     this.changed.hidden = list.loading || total === null || total === listed;
+    this.changed.textContent = `Now ${counted(total ?? 0, "picture")}: show`;
     if (partial) this.count.textContent = "No picture matches all words";
-    else if (!list.understood || listed || total) this.count.textContent = counted(total ?? listed, "picture");
+    else if (!list.understood || listed || total) this.count.textContent = counted(listed, "picture");
   }
 
   #explain(list) {
@@ -109,7 +110,7 @@ export class PicturesView {
   }
 
   #nothing(state, list) {
-    const clear = () => go({ class: null, tag: [], suggested: null, by: null, state: null, folder: null });
+    const clear = () => go(NO_FILTERS);
     const isNarrowed = Object.keys(narrowed(state)).some((key) => narrowed(state)[key]?.length);
     if (state.q) {
       const unknown = list.understood?.unknown || [];

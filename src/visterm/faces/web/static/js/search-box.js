@@ -15,13 +15,13 @@ export function searchBox(form, { lookAt }) {
     enterkeyhint: "search",
   });
   const field = h("div", { class: "search-field" }, input);
-  const keeping = h("button", { type: "button", class: "quiet wide", onclick: keep }, "Keep");
+  const keeping = h("button", { type: "button", class: "quiet wide", onclick: keep }, "Save search");
   let kept = [];
   const file = h("input", { type: "file", accept: "image/*", hidden: true, "aria-label": "A picture to search by" });
   file.addEventListener("change", () => { if (file.files[0]) lookAt(file.files[0]); file.value = ""; });
   form.append(
     field,
-    h("button", { type: "button", class: "quiet wide", title: "Search by a picture", onclick: () => file.click() }, "By picture"),
+    h("button", { type: "button", class: "quiet wide", title: "Choose a picture from outside; or drop or paste one", onclick: () => file.click() }, "Search by picture"),
     keeping,
     file,
   );
@@ -58,7 +58,7 @@ export function searchBox(form, { lookAt }) {
     const now = await told(() => post(forget ? "/searches/forget" : "/searches", { query }));
     if (!now) return;
     kept = now.queries;
-    notice(forget ? `Forgotten: ${query}` : `Kept: ${query}`);
+    notice(forget ? `Forgotten: ${query}` : `Saved: ${query}`);
     showKept();
   }
 
@@ -66,8 +66,8 @@ export function searchBox(form, { lookAt }) {
     const query = read().q;
     keeping.hidden = !query;
     const known = kept.includes(query);
-    keeping.textContent = known ? "Kept ✓" : "Keep";
-    keeping.title = known ? "Forget this search" : "Keep this search";
+    keeping.textContent = known ? "Saved ✓" : "Save search";
+    keeping.title = known ? "Forget this search" : "It is offered when the search box is empty";
   }
 
   async function remembered() {
@@ -75,7 +75,7 @@ export function searchBox(form, { lookAt }) {
     kept = (await get("/searches")).queries;
     showKept();
     return [
-      ...(kept.length ? [{ heading: "Kept" }, ...kept.map((text) => ({ text, whole: true }))] : []),
+      ...(kept.length ? [{ heading: "Saved" }, ...kept.map((text) => ({ text, whole: true }))] : []),
       ...(recent.length ? [{ heading: "Recent" }, ...recent.map((text) => ({ text, whole: true }))] : []),
     ];
   }

@@ -1,18 +1,22 @@
 // The panel beside the grid: what is selected, and what can be done with it.
 
 import { about, alikeStrip } from "./about.js";
+import { decided } from "./actions.js";
 import { get, post } from "./api.js";
-import { doubts, suggestions } from "./chips.js";
-import { byTouch, counted, fill, h, settled, thumbnail } from "./dom.js";
+import { byTouch, counted, fill, h, sentence, settled, thumbnail } from "./dom.js";
 import { startJob } from "./jobs.js";
 import { give } from "./naming.js";
 import { confirm, notice, told } from "./notices.js";
 import { go } from "./state.js";
 import { store } from "./store.js";
+import { commonLabels, commonSuggestions } from "./together.js";
 
 // Arrow keys go from picture to picture; what is known of one is asked for when they rest.
 const REST_MILLISECONDS = 90;
 const ALIKE_MILLISECONDS = 350;
+
+/** Of more selected pictures, only the labels of the first ones are shown. */
+const MOST_ASKED = 5000;
 
 const HEARD = ["selection", "changed", "list", "collection", "review"];
 
@@ -22,10 +26,13 @@ export class SelectionPanel {
     this.number = 0;
     this.heard = () => this.refresh();
     this.askOne = settled((id, number) => this.#load(id, number), REST_MILLISECONDS);
+    this.heardLabels = () => { if (store.selected.size > 1) this.refresh(); };
     for (const name of HEARD) store.addEventListener(name, this.heard);
+    store.addEventListener("labels", this.heardLabels);
   }
 
   close() {
+    store.removeEventListener("labels", this.heardLabels);
     for (const name of HEARD) store.removeEventListener(name, this.heard);
   }
 
@@ -48,20 +55,22 @@ export class SelectionPanel {
     if (details && number === this.number) this.#one(details);
   }
 
-  /** Nothing is selected: the collection, and what to do next. */
+  /** Nothing is selected: how far to trust what is suggested, what to do next, and the collection. */
   #none() {
-    const { collection, review } = store;
+    const { collection, quality, review } = store;
     const waiting = review?.ready ? review.teach + review.errors : 0;
+    const figures = (quality?.figures || []).map((one) => h("p", {}, sentence(one.words)));
     fill(this.element,
-      collection ? [h("h1", {}, collection.name), h("dl", { class: "number" },
+      figures.length ? [h("h1", {}, "How far to trust it"), figures] : null,
+      collection ? [h("div", { class: "actions" },
+        waiting || review?.cold ? h("button", { type: "button", class: "main", onclick: () => go({ view: "review", part: [] }) }, waiting ? `Review ${waiting.toLocaleString("en")}` : "Begin to label") : null,
+        collection.labelled && !collection.class_model && !collection.tag_model ? h("button", { type: "button", onclick: () => startJob("train") }, "Learn from my labels") : null),
+      h(figures.length ? "h2" : "h1", {}, collection.name), h("dl", { class: "number" },
         h("dt", {}, "Pictures"), h("dd", {}, collection.pictures.toLocaleString("en")),
         h("dt", {}, "Labelled"), h("dd", {}, collection.labelled.toLocaleString("en")),
-        h("dt", {}, "Suggestions"), h("dd", {}, collection.suggested ? counted(collection.suggested, "picture") : "none")),
-      h("div", { class: "actions" },
-        waiting || review?.cold ? h("button", { type: "button", class: "main", onclick: () => go({ view: "review", part: [] }) }, waiting ? `Review ${waiting.toLocaleString("en")}` : "Begin to label") : null,
-        collection.labelled && !collection.class_model && !collection.tag_model ? h("button", { type: "button", onclick: () => startJob("train") }, "Learn from my labels") : null)] : null,
+        h("dt", {}, "Suggestions"), h("dd", {}, collection.suggested ? counted(collection.suggested, "picture") : "none"))] : null,
       h("p", { class: "soft hint" }, byTouch()
-        ? "Tap a picture to see what is known of it. “Select” takes several." : "Click a picture to see what is known of it. Hold Shift or Ctrl to select several."));
+        ? "Tap a picture to see what is known of it. “Select” takes several." : "Click a picture to see what is known of it. Drag over several to select them."));
   }
 
   #shut() {
@@ -88,21 +97,15 @@ export class SelectionPanel {
   }
 
   #several(ids) {
-    const known = ids.map((id) => store.labels.get(id)).filter(Boolean);
-    const { number } = this;
-    store.need(ids.slice(0, 1000)).then((more) => { if (more && number === this.number) this.refresh(); });
-    const open = known.flatMap((one) => suggestions(one).map((each) => ({ id: one.id, kind: each.kind, name: each.name })));
-    const decide = async (state) => {
-      if (await store.decide(open.map((one) => ({ ...one, state })))) notice(`${counted(open.length, "suggestion")} ${state}.`);
-    };
+    const asked = ids.slice(0, MOST_ASKED);
+    const known = asked.map((id) => store.labels.get(id)).filter(Boolean);
+    store.need(asked);
     fill(this.element, this.#shut(), h("h1", {}, `${counted(ids.length, "picture")} selected`),
       h("div", { class: "actions" },
         h("button", { type: "button", class: "main", onclick: () => give("tag", ids) }, "Tag ", h("kbd", {}, "t")),
         h("button", { type: "button", onclick: () => give("class", ids) }, "Class ", h("kbd", {}, "c"))),
-      open.length ? [h("h2", {}, "Suggestions"), h("p", { class: "soft" }, open.length === 1 ? "One suggestion waits for a decision." : `${open.length.toLocaleString("en")} suggestions wait for a decision.`), doubts(open),
-        h("div", { class: "actions" },
-          h("button", { type: "button", onclick: () => decide("accepted") }, "Accept all"),
-          h("button", { type: "button", onclick: () => decide("rejected") }, "Reject all"))] : null,
+      known.length < ids.length ? h("p", { class: "soft" }, `Of ${known.length.toLocaleString("en")} of them:`) : null,
+      known.length ? [commonLabels(known.map(({ id }) => id), known), commonSuggestions(known)] : null,
       h("div", { class: "actions" },
         h("button", { type: "button", class: "quiet", onclick: () => remove(ids) }, "Remove from the collection"),
         h("button", { type: "button", class: "quiet", onclick: () => store.select([]) }, "Select none ", h("kbd", {}, "esc"))));
@@ -113,7 +116,9 @@ export class SelectionPanel {
 export async function remove(ids) {
   const sure = await confirm("Remove from the collection?",
     `${counted(ids.length, "picture")} and their labels leave the collection. The files stay where they are. You can undo this.`, "Remove");
-  if (sure && (await told(() => post("/removals", { ids })))) {
+  const done = sure && (await told(() => post("/removals", { ids })));
+  if (done) {
+    decided(done);
     store.select([]);
     store.tell("reload");
     notice(`${counted(ids.length, "picture")} removed.`);

@@ -42,5 +42,8 @@ export function narrowed(state) {
   return found;
 }
 
+/** Nothing narrows the list down. */
+export const NO_FILTERS = { class: null, tag: [], suggested: null, by: null, state: null, folder: null };
+
 /** A list in another state is another list. */
 export const listKey = (state) => JSON.stringify(KEYS.map((key) => state[key]));

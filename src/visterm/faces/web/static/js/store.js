@@ -1,16 +1,19 @@
 // What the page knows: the list, its labels, the selection. Views hear of changes by name.
 
+import { decided } from "./actions.js";
 import { get, post } from "./api.js";
 import { fileName, idle } from "./dom.js";
 import { notice, told } from "./notices.js";
 
 const FIRST_PAGE = 300;
 const NEXT_PAGES = 5000;
+const MOST_ASKED = 1000; // labels, in one request
 
 class Store extends EventTarget {
   collection = null;
   review = null;
   unlearned = null;
+  quality = null;
   list = emptyList();
   labels = new Map();
   selected = new Set();
@@ -23,7 +26,7 @@ class Store extends EventTarget {
   }
 
   async refreshCollection() {
-    [this.collection, this.unlearned] = await Promise.all([get("/collection"), get("/learning")]);
+    [this.collection, this.unlearned, this.quality] = await Promise.all(["/collection", "/learning", "/quality"].map((path) => get(path)));
     this.tell("collection");
   }
 
@@ -72,7 +75,7 @@ class Store extends EventTarget {
 
   /** Asks for the labels of pictures that are not known yet, in one request. True if there was something to ask. */
   async need(ids, { again = false } = {}) {
-    const missing = ids.filter((id) => again || (!this.labels.has(id) && !this.#asked.has(id))).slice(0, 1000);
+    const missing = ids.filter((id) => again || (!this.labels.has(id) && !this.#asked.has(id))).slice(0, MOST_ASKED);
     if (!missing.length) return false;
     for (const id of missing) this.#asked.add(id);
     const answer = await told(() => get("/labels", { ids: missing.join(",") }));
@@ -88,6 +91,14 @@ class Store extends EventTarget {
     this.labels.clear();
     this.tell("stale");
     return known;
+  }
+
+  /** Asks again for the labels that are known; of very many, for those of the selection and the last ones. */
+  async refreshLabels() {
+    const known = [...new Set([...this.selected, ...[...this.labels.keys()].reverse()])].filter((id) => this.labels.has(id));
+    for (const id of known.slice(MOST_ASKED)) this.labels.delete(id);
+    await this.need(known, { again: true });
+    this.tell("stale");
   }
 
   select(ids) {
@@ -121,6 +132,7 @@ class Store extends EventTarget {
       }
       throw error;
     }
+    decided(answer);
     await this.need(ids, { again: true });
     this.tell("changed");
     return answer;

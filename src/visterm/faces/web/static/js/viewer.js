@@ -11,8 +11,11 @@ const ALIKE_MILLISECONDS = 350; // who leafs through pictures does not wait for 
 
 export class Viewer {
   constructor() {
-    this.image = h("img", { alt: "", draggable: "false", onclick: () => this.zoom() });
-    this.stage = h("div", { class: "stage" }, this.image,
+    this.image = h("img", {
+      alt: "", draggable: "false", onclick: (event) => this.zoom(event), onload: () => this.#shown(true), onerror: () => this.#shown(false),
+    });
+    this.failed = h("p", { class: "failed", role: "status", hidden: true }, "This picture cannot be shown. Its file may be gone, or damaged.");
+    this.stage = h("div", { class: "stage" }, this.image, this.failed,
       h("button", { type: "button", class: "back icon", "aria-label": "Back to the list", onclick: () => this.leave() }, "×"),
       h("button", { type: "button", class: "previous icon", "aria-label": "Previous picture", onclick: () => this.step(-1) }, "‹"),
       h("button", { type: "button", class: "next icon", "aria-label": "Next picture", onclick: () => this.step(1) }, "›"));
@@ -36,6 +39,7 @@ export class Viewer {
     this.id = id;
     const details = await told(() => get(`/pictures/${id}`));
     if (!details || this.id !== id) return;
+    this.details = details;
     store.labels.set(id, { ...(store.labels.get(id) || { id, tags: [], class: null, name: details.name }), suggested_class: details.suggested_class, suggested_tags: details.suggested_tags });
     if (!again) {
       this.#clearWhy();
@@ -64,9 +68,25 @@ export class Viewer {
     go({ view: "picture", part: [String(next)] }, { replace: true });
   }
 
-  zoom() {
+  /** Shows the picture's own pixels around the point that was clicked, or all of it again. */
+  zoom(event) {
     this.#clearCells();
-    this.stage.classList.toggle("zoomed");
+    const { left, top, width, height } = this.image.getBoundingClientRect();
+    const fit = Math.min(width / this.image.naturalWidth, height / this.image.naturalHeight);
+    const at = (point, start, length, own) => ((point - start - (length - own * fit) / 2) / (own * fit)) || 0.5;
+    const [x, y] = [at(event.clientX, left, width, this.image.naturalWidth), at(event.clientY, top, height, this.image.naturalHeight)];
+    if (!this.stage.classList.toggle("zoomed") || !this.details) return;
+    const { key, width: ownWidth, height: ownHeight } = this.details;
+    Object.assign(this.image, { width: ownWidth, height: ownHeight }); // its place is right before its pixels come
+    this.stage.scrollTo(x * ownWidth - this.stage.clientWidth / 2, y * ownHeight - this.stage.clientHeight / 2);
+    const sharp = new Image();
+    sharp.onload = () => { if (this.details?.key === key && this.stage.classList.contains("zoomed")) this.image.src = sharp.src; };
+    sharp.src = thumbnail(key, "full");
+  }
+
+  #shown(well) {
+    this.failed.hidden = well;
+    this.image.hidden = !well;
   }
 
   #clearWhy() {

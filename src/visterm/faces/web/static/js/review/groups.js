@@ -1,8 +1,9 @@
 // Look-alikes without labels: take out what does not belong, name the rest in one go.
 
+import { decided } from "../actions.js";
 import { get } from "../api.js";
 import { colours, counted, fill, h, thumbnail } from "../dom.js";
-import { decided, undoOnly } from "../history.js";
+import { undoOnly } from "../history.js";
 import { nameInput, say } from "../naming.js";
 import { notice } from "../notices.js";
 import { frame } from "./frame.js";

@@ -1,8 +1,9 @@
 // A queue of questions. The next ones are ready before they are asked for; answers are sent in the background, in order.
 
+import { decided } from "../actions.js";
 import { get } from "../api.js";
 import { h, thumbnail } from "../dom.js";
-import { decided, undoOnly } from "../history.js";
+import { undoOnly } from "../history.js";
 import { notice } from "../notices.js";
 import { store } from "../store.js";
 

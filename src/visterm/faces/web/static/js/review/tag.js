@@ -1,8 +1,9 @@
 // One tag, many pictures: those around its threshold, yes or no with one key each.
 
+import { decided } from "../actions.js";
 import { get, post } from "../api.js";
 import { colours, counted, fill, h, percent, thumbnail } from "../dom.js";
-import { decided, undoOnly } from "../history.js";
+import { undoOnly } from "../history.js";
 import { notice } from "../notices.js";
 import { frame } from "./frame.js";
 

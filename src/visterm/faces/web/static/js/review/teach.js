@@ -1,9 +1,10 @@
 // Teach: the class of a picture, its tags, or both in one question.
 
+import { decided } from "../actions.js";
 import { ages, chance } from "../chips.js";
 import { post } from "../api.js";
 import { h } from "../dom.js";
-import { decided, undoOnly } from "../history.js";
+import { undoOnly } from "../history.js";
 import { give } from "../naming.js";
 import { notice } from "../notices.js";
 import { store } from "../store.js";

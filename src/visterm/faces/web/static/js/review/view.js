@@ -1,7 +1,7 @@
 // Review: what waits, how good it gets, and the way into each queue.
 
 import { counted, fill, h, settled } from "../dom.js";
-import { undoInReview } from "../history.js";
+import { undo } from "../history.js";
 import { startJob } from "../jobs.js";
 import { address, go, read } from "../state.js";
 import { store } from "../store.js";
@@ -167,7 +167,7 @@ export class ReviewView {
   async undo() {
     if (this.queue?.undo()) return;
     await this.queue?.sent();
-    if (!this.queue?.undo()) undoInReview();
+    if (!this.queue?.undo() && (await undo())) store.tell("reload");
   }
 
   async learn() {

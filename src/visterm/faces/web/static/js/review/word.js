@@ -1,8 +1,9 @@
 // A word that the collection does not know: which of five pictures show it? After twenty answers it is a tag.
 
+import { decided } from "../actions.js";
 import { get, post } from "../api.js";
 import { colours, counted, fill, h, percent, thumbnail } from "../dom.js";
-import { decided, undoOnly } from "../history.js";
+import { undoOnly } from "../history.js";
 import { notice } from "../notices.js";
 import { frame } from "./frame.js";
 

@@ -1,8 +1,9 @@
 // Words suggested for pictures without labels: accept, rename, or drop each.
 
+import { decided } from "../actions.js";
 import { get, post } from "../api.js";
 import { colours, counted, fill, h, thumbnail } from "../dom.js";
-import { decided, undoOnly } from "../history.js";
+import { undoOnly } from "../history.js";
 import { notice } from "../notices.js";
 import { frame } from "./frame.js";
 
