@@ -7,11 +7,11 @@ import pytest
 from scipy import sparse
 
 from visterm.compute import device
-from visterm.margin import KernelRidgeAnnotator, SDCAClassifier
+from visterm.margin import KernelRidgeAnnotator
 from visterm.margin.functions import on_device
 
 #: From 2,049 pictures on, learning is in single precision: what the kernel of landmarks rounds, their features magnify.
-N, NEAR = 2200, 5e-5
+N, NEAR = 2200, 2e-4
 
 
 @pytest.fixture(autouse=True)
@@ -42,8 +42,9 @@ def X():
 
 
 @pytest.fixture(scope="module")
-def tags():
-    found = np.random.default_rng(1).random((N, 30)) < 0.05
+def tags(X):
+    looks = X @ np.random.default_rng(1).standard_normal((24, 30))
+    found = looks > np.quantile(looks, 0.95, axis=0)
     found[:, 0] = True  # every picture is tagged
     return sparse.csr_array(found.astype(np.float32))
 
@@ -69,7 +70,7 @@ def test_torch_gives_the_numbers_of_numpy(X, tags, kernel, landmarks, on_torch):
     assert_near(theirs._task_scores(given), ours._task_scores(given))
     assert_near(theirs.as_if_left_out()._task_scores(given), ours.as_if_left_out()._task_scores(given))
     np.testing.assert_allclose(theirs.tag_means_, ours.tag_means_, atol=1e-5)
-    np.testing.assert_allclose(theirs.tag_scales_, ours.tag_scales_, rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(theirs.tag_scales_[1:], ours.tag_scales_[1:], rtol=1e-3)  # all pictures have tag 0
 
 
 def assert_near(found, expected):

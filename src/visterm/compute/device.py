@@ -132,7 +132,7 @@ def parts(values: Tensor) -> Parts:
     """Singles as the sum of two halves each: the relative error is below 2^-21, and 2^-38 of the largest number."""
     import torch
 
-    largest = values.abs().amax().clamp_min(torch.finfo(torch.float32).tiny)
+    largest = torch.linalg.vector_norm(values, ord=torch.inf).clamp_min(torch.finfo(torch.float32).tiny)
     scale = torch.exp2(_LARGEST_POWER - 1 - torch.floor(torch.log2(largest)).clamp(-100, 100))
     scaled = values * scale
     high = scaled.half()

@@ -6,17 +6,21 @@ Every kernel but the precomputed one is a similarity of each feature, and possib
     exp-chi2, products                  k = exp(sum_f rate_f (s_f - 1))
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.device import Device, Parts, Tensor
+from visterm.compute.device import Device, Tensor
 from visterm.contracts import Features, Matrix, is_several
-from visterm.margin.functions import kernels
-from visterm.margin.functions.product_kernel import ProductKernel
+from visterm.margin.functions import _kernels_chi2_gpu
+
+if TYPE_CHECKING:
+    from visterm.margin.functions.product_kernel import ProductKernel
 
 Array = NDArray[Any]
 
@@ -47,13 +51,15 @@ class Compared:
     is_exponential: bool
 
     @classmethod
-    def by_kernel(cls, kernel: str, landmarks: Matrix | None) -> "Compared":
+    def by_kernel(cls, kernel: str, landmarks: Matrix | None) -> Compared:
         """By a kernel of one feature (:mod:`visterm.margin.functions.kernels`)."""
-        name, rate = kernels.kernel_named(kernel)
+        from visterm.margin.functions.kernels import kernel_named
+
+        name, rate = kernel_named(kernel)
         return cls({THE_FEATURE: Similarity(name.removeprefix("exp-"), landmarks, rate)}, name.startswith("exp-"))
 
     @classmethod
-    def by_product(cls, kernel: ProductKernel) -> "Compared | None":
+    def by_product(cls, kernel: ProductKernel) -> Compared | None:
         """By a kernel of several features; None if it has other distances than ``cosine`` and ``chi2``."""
         distances, rates = kernel.distances_, kernel.rates()
         if not set(distances.metrics_.values()) <= {"cosine", "chi2"}:
@@ -91,13 +97,13 @@ class ComparedOnDevice:
             total = found if total is None else total.add_(found)
         return total.exp_() if self._compared.is_exponential and total is not None else total
 
-    def _ready(self, similarity: Similarity) -> Tensor | Parts | None:
+    def _ready(self, similarity: Similarity) -> Any:
         if similarity.landmarks is None:
             return None
         ready = _prepared(self._device.array(_dense(similarity.landmarks).astype(np.float32)), similarity.kind)
         return ready if similarity.kind in _BY_SHARES else self._device.constant(ready.T.contiguous())
 
-    def _similarity(self, kind: str, X: Tensor, landmarks: Tensor | Parts | None) -> Tensor:
+    def _similarity(self, kind: str, X: Tensor, landmarks: Any) -> Tensor:
         if landmarks is None:
             return _prepared(X, kind)
         if kind in _BY_SHARES:
@@ -133,6 +139,8 @@ def _prepared(X: Tensor, kind: str) -> Tensor:
 
 def _chi2(A: Tensor, B: Tensor) -> Tensor:
     """(n, m): ``sum_d sign(a_d b_d) 2 |a_d b_d| / (|a_d| + |b_d|)`` between the rows of A and of B."""
+    if _kernels_chi2_gpu.can_compare(A):
+        return _kernels_chi2_gpu.chi2(A, B)
     total = A.new_zeros(len(A), len(B))
     sizes_of_a, sizes_of_b = A.abs(), B.abs().add_(_TINY)
     for d in range(A.shape[1]):

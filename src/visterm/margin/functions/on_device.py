@@ -26,6 +26,8 @@ Array = NDArray[Any]
 
 #: Features of a shard are at most this many numbers: several copies must fit into a small GPU.
 _NUMBERS, _MOST_ROWS = 2**26, 2**16
+#: Widths of matrices are a multiple of this on a device.
+_WIDTHS = 64
 #: Threads read and bring the next shards meanwhile.
 _ENGINE, _AHEAD = Engine(), 1
 
@@ -65,17 +67,19 @@ class MapOnDevice:
     def __init__(self, features: FeatureMap, device: Device) -> None:
         if features.compared is None:
             raise ValueError("these features are not computed on a device")
-        self.device, self._constant = device, features.constant
+        self.device, self._constant, self._width = device, features.constant, features.width
         self._compared = ComparedOnDevice(features.compared, device)
-        matrix = features.matrix
-        self._matrix = None if matrix is None else device.constant(device.array(matrix.astype(np.float32)))
+        self._matrix = None
+        if features.matrix is not None:
+            matrix = np.zeros((padded(features.width),) * 2, np.float32)
+            matrix[: features.width, : features.width] = features.matrix
+            self._matrix = device.constant(device.array(matrix))
 
     def __call__(self, given: Any) -> Tensor:
-        """(n_pictures, width) from the features of some pictures, by name."""
-        import torch
-
+        """(n_pictures, padded width) from the features of some pictures, by name."""
         raw = self._compared(given)
-        features = torch.cat([raw, raw.new_full((len(raw), 1), self._constant)], 1)
+        features = raw.new_zeros((len(raw), padded(self._width)))
+        features[:, : self._width - 1], features[:, self._width - 1] = raw, self._constant
         return features if self._matrix is None else self.device.product(features, self._matrix)
 
 
@@ -85,9 +89,9 @@ class SumsOnDevice:
     def __init__(self, width: int, n_targets: int, device: Device) -> None:
         import torch
 
-        self._device, self.n_pictures = device, 0
-        self._gram = torch.zeros((width, width), dtype=torch.float64, device=device.name)
-        self._cross = torch.zeros((n_targets, width), device=device.name)
+        self._device, self._width, self.n_pictures = device, width, 0
+        self._gram = torch.zeros((padded(width),) * 2, dtype=torch.float64, device=device.name)
+        self._cross = torch.zeros((n_targets, padded(width)), device=device.name)
 
     def add(self, features: Tensor, targets: Targets) -> None:
         """Add some pictures."""
@@ -99,8 +103,9 @@ class SumsOnDevice:
 
     def sums(self) -> Sums:
         """The sums."""
-        cross = self._device.host(self._cross)
-        return Sums(self.n_pictures, self._device.host(self._gram), np.arange(len(cross)), cross)
+        own = slice(self._width)
+        cross = np.ascontiguousarray(self._device.host(self._cross[:, own]))
+        return Sums(self.n_pictures, self._device.host(self._gram[own, own]), np.arange(len(cross)), cross)
 
 
 class LeftOutOnDevice:
@@ -109,8 +114,10 @@ class LeftOutOnDevice:
     def __init__(self, weights: Array, device: Device) -> None:
         import torch
 
-        width = weights.shape[1]
-        self._device, self._weights = device, device.array(weights.astype(np.float32))
+        self._device, self._width, width = device, weights.shape[1], padded(weights.shape[1])
+        wide = np.zeros((len(weights), width), np.float32)
+        wide[:, : self._width] = weights
+        self._weights = device.array(wide)
         self._leverages: list[Tensor] = []
         self._scores: list[Tensor] = []
         self._first = torch.zeros(width, dtype=torch.float64, device=device.name)
@@ -136,9 +143,9 @@ class LeftOutOnDevice:
         """What is known of the pictures with these targets, all that were added."""
         import torch
 
-        leverages, scores, first, second = map(
-            self._device.host, (torch.cat(self._leverages), torch.cat(self._scores), self._first, self._second)
-        )
+        own = slice(self._width)
+        found = torch.cat(self._leverages), torch.cat(self._scores), self._first[own], self._second[own, own]
+        leverages, scores, first, second = map(self._device.host, found)
         return LeftOut.of_scores(leverages, scores, first, second, targets)
 
 
@@ -156,6 +163,11 @@ def left_out(lesson: Lesson, features: FeatureMap, weights: Array, device: Devic
     for given, targets in _brought(lesson, features, device, "Leaving out"):
         total.add(mapped(given), targets)
     return total.left_out(lesson.targets)
+
+
+def padded(width: int) -> int:
+    """A width that a GPU multiplies fast; the columns besides are zero."""
+    return -(-width // _WIDTHS) * _WIDTHS
 
 
 def shard_rows(width: int) -> int:
