@@ -6,6 +6,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pytest
 
 from visterm.compute import Device, choose_device, device
@@ -30,6 +31,7 @@ def torch(monkeypatch):
     module.gpus = 1
     module.cuda = SimpleNamespace(is_available=lambda: module.gpus > 0)
     monkeypatch.setitem(sys.modules, "torch", module)
+    monkeypatch.setattr(device, "_has_driver", lambda: True)
     return module
 
 
@@ -42,6 +44,19 @@ def test_auto_is_the_gpu_where_torch_finds_one(torch):
     assert choose_device() == Device("cuda")
     torch.gpus = 0
     assert choose_device() == Device("numpy")
+
+
+def test_auto_asks_torch_only_where_a_driver_is(torch, tmp_path, monkeypatch):
+    monkeypatch.undo()
+    asked = []
+    monkeypatch.setattr(device, "find_spec", lambda name: asked.append(name))
+    monkeypatch.setattr(device, "_DRIVERS", (str(tmp_path / "none"), str(tmp_path / "driver")))
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert choose_device("auto") == Device("numpy")
+    assert not asked
+    (tmp_path / "driver").touch()
+    assert choose_device("auto") == Device("numpy")
+    assert asked == ["torch"]
 
 
 def test_the_environment_decides_unless_a_name_is_given(torch, monkeypatch):
@@ -69,3 +84,36 @@ def test_named_gpus_need_a_gpu(name, torch):
 def test_unknown_devices_are_refused(name, torch):
     with pytest.raises(InputError, match="unknown device"):
         choose_device(name)
+
+
+@pytest.fixture(params=["numpy", "cpu", "halves"])
+def there(request, monkeypatch):
+    """Every kind of device; ``halves``: with the products of a GPU."""
+    if request.param != "numpy":
+        pytest.importorskip("torch", reason="torch is not installed")
+    if request.param == "halves":
+        monkeypatch.setattr(device, "_by_halves", lambda values: "64" not in str(values.dtype))
+    return Device("numpy" if request.param == "numpy" else "cpu")
+
+
+@pytest.mark.parametrize("kinds", ["ee", "ef", "fe", "ff", "dd"])
+def test_products_are_as_exact_as_singles_or_doubles(there, kinds):
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=shape).astype(kind) for shape, kind in zip([(5, 300), (300, 7)], kinds, strict=True))
+    if kinds[1] == "f":
+        b *= np.float32(1e-9) * 10.0 ** rng.integers(0, 4, size=b.shape).astype(np.float32)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    size = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
+    left, right = there.array(a), there.array(b)
+    near = 1e-15 if kinds == "dd" else 1e-6
+    for found in (there.product(left, right), there.product(left, there.constant(right) if kinds[1] == "f" else right)):
+        assert (np.abs(there.host(found) - exact) <= near * size).all()
+
+
+def test_a_gram_matrix_is_as_exact(there):
+    rows = (np.random.default_rng(0).normal(size=(400, 6)) * 10.0 ** np.arange(-3, 3)).astype(np.float32)
+    exact = rows.T.astype(np.float64) @ rows
+    size = np.outer(*[np.linalg.norm(rows, axis=0)] * 2)
+    assert (np.abs(there.host(there.gram(there.array(rows))) - exact) <= 1e-6 * size).all()
+    nothing = there.array(np.zeros((3, 2), np.float32))
+    np.testing.assert_array_equal(there.host(there.gram(nothing)), np.zeros((2, 2)))

@@ -19,6 +19,8 @@ from scipy import sparse
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.contracts import Features, take
 from visterm.errors import InputError
+from visterm.margin.functions import on_device
+from visterm.margin.functions.compared import Compared
 from visterm.margin.solver.sums import LeftOut, Sums, inverse_factor
 
 Array = NDArray[Any]
@@ -37,6 +39,7 @@ class FeatureMap:
     """Features of pictures: raw ones and a constant, multiplied by a ``matrix`` (n_raw + 1, width); None: not at all.
 
     ``raw`` gives (n_pictures, n_raw) of some pictures: their kernel with the landmarks, or explicit features.
+    ``compared`` says how, so that a device can compute it; None if only ``raw`` can.
     """
 
     raw: Callable[[Features], Array]
@@ -44,14 +47,22 @@ class FeatureMap:
     constant: float
     dtype: Any
     matrix: Array | None = None
+    compared: Compared | None = None
 
     @classmethod
-    def of_landmarks(cls, raw: Callable[[Features], Array], gram: Array, constant: float, dtype: Any) -> "FeatureMap":
+    def of_landmarks(
+        cls,
+        raw: Callable[[Features], Array],
+        gram: Array,
+        constant: float,
+        dtype: Any,
+        compared: Compared | None = None,
+    ) -> "FeatureMap":
         """By the kernel with landmarks, whose kernel between each other is ``gram``."""
         m = len(gram)
         matrix = np.zeros((m + 1, m + 1))
         matrix[:m, :m], matrix[m, m] = _whitening(gram, dtype), 1.0
-        return cls(raw, m, constant, dtype, matrix)
+        return cls(raw, m, constant, dtype, matrix, compared)
 
     @property
     def width(self) -> int:
@@ -89,6 +100,8 @@ class Lesson:
 
     def sums(self, features: FeatureMap) -> Sums:
         """The sums of all pictures."""
+        if (device := on_device.device_for(features)) is not None:
+            return on_device.sums(self, features, device)
         total = Sums.nothing(features.width, self.targets.shape[1], features.dtype)
 
         def of(shard: Shard) -> Sums:
@@ -100,6 +113,8 @@ class Lesson:
 
     def left_out(self, features: FeatureMap, weights: Array) -> LeftOut:
         """What is known of all pictures without themselves, by rotated features and their weights."""
+        if (device := on_device.device_for(features)) is not None:
+            return on_device.left_out(self, features, weights, device)
 
         def of(shard: Shard) -> LeftOut:
             return LeftOut.of(features(take(self.X, self.rows[shard.rows])), self.targets[shard.rows], weights)

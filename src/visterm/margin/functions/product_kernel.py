@@ -120,7 +120,7 @@ class ProductKernel(Estimator):
 
     def _make_ready(self, X: Features, metrics: Mapping[str, str], rows: Array | None) -> None:
         """Keep the training pictures' features with positive weight."""
-        names = list(self._rates())
+        names = list(self.rates())
         self.distances_ = BaseDistances({name: metrics[name] for name in names}).fit(_some(X, names), rows=rows)
 
     def _metric_of(self, name: str, matrix: Any) -> str:
@@ -154,25 +154,25 @@ class ProductKernel(Estimator):
             )
         return {name: weight / total for name, weight in weights.items()}
 
-    def _rates(self) -> dict[str, float]:
+    def rates(self) -> dict[str, float]:
         """How fast the kernel falls with the distance of each feature with positive weight."""
         return {name: self.scale * weight for name, weight in self.feature_weights_.items() if weight > 0}
 
     def _kernel_of(self, table: Callable[[str], Array], n_train: int) -> Array:
         """The kernel between the training pictures, from their distances by each feature, one feature at a time."""
         K = np.zeros((n_train, n_train), np.float32)
-        for name, rate in self._rates().items():
+        for name, rate in self.rates().items():
             K -= np.float32(rate) * table(name)
         return np.exp(K, out=K)
 
     def _against_training(self, X: Mapping[str, Matrix]) -> Array:
         K = np.empty((n_pictures(X), self.distances_.n_train_), np.float32)
-        rates = np.array(list(self._rates().values()))
+        rates = np.array(list(self.rates().values()))
 
         def keep(rows: slice, block: Array) -> None:
             np.exp(-np.tensordot(rates.astype(block.dtype), block, axes=1), out=K[rows], casting="same_kind")
 
-        for _ in self.distances_.map_blocks({name: X[name] for name in self._rates()}, keep):
+        for _ in self.distances_.map_blocks({name: X[name] for name in self.rates()}, keep):
             pass
         return K
 

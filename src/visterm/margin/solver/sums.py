@@ -119,10 +119,16 @@ class LeftOut:
     def of(cls, rotated: Array, targets: sparse.csr_array, weights: Array) -> Self:
         """Of pictures with ``rotated`` features; ``weights`` as in :class:`Solved`."""
         h = np.minimum(np.einsum("ij,ij->i", rotated, rotated, dtype=np.float64), 1 - LEAST_REST)
-        g = 1 / (1 - h)
+        rows = np.repeat(np.arange(len(h)), np.diff(targets.indptr))
+        weighed = rotated * (1 / (1 - h))[:, None].astype(rotated.dtype)
+        first, second = weighed.sum(axis=0, dtype=np.float64), weighed.T @ weighed
+        return cls.of_scores(h, scores_at(rotated, weights, rows, targets.indices), first, second, targets)
+
+    @classmethod
+    def of_scores(cls, h: Array, f: Array, first: Array, second: Array, targets: sparse.csr_array) -> Self:
+        """By the leverages, the scores ``f`` of pictures at their own targets, and the sums."""
         rows, t = np.repeat(np.arange(len(h)), np.diff(targets.indptr)), targets.data.astype(np.float64)
-        f = scores_at(rotated, weights, rows, targets.indices)
-        weighed = rotated * g[:, None].astype(rotated.dtype)
+        g = 1 / (1 - h)
         gh = g * h
 
         def of_targets(values: Array) -> Array:
@@ -131,8 +137,8 @@ class LeftOut:
         return cls(
             h,
             g[rows] * (f - h[rows] * t),
-            weighed.sum(axis=0, dtype=np.float64),
-            weighed.T @ weighed,
+            first,
+            second,
             of_targets(gh[rows] * t),
             of_targets(gh[rows] * t * (2 * g[rows] * f - gh[rows] * t)),
         )
