@@ -65,9 +65,10 @@ class Merges(Document):
 
 @dataclass(frozen=True)
 class Edit(Document):
-    """What an edit of the vocabulary did, in words."""
+    """What an edit of the vocabulary did, in words, and the number of this step in the history (None: it did nothing)."""
 
     done: str
+    action: int | None = None
 
 
 def vocabulary(holdings: Holdings, *, captions: bool = False) -> Vocabulary:
@@ -97,14 +98,14 @@ def _caption_words(holdings: Holdings, tags: set[str]) -> list[CaptionWord]:
 def rename(holdings: Holdings, old: str, new: str, *, kind: Kind = "tag") -> Edit:
     """Give a tag or class another name."""
     holdings.catalogue.rename(kind, old, new)
-    return Edit(f"{old} is called {new} now")
+    return _edit(holdings, f"{old} is called {new} now")
 
 
 def merge(holdings: Holdings, names: Sequence[str], *, into: str, kind: Kind = "tag") -> Edit:
     """Make several tags or classes one, all of them or none."""
     holdings.catalogue.merge(kind, names, into)
     merged = [name for name in names if name != into]
-    return Edit(f"{_listed(merged)} {into} now" if merged else f"{into} stays as it is")
+    return _edit(holdings, f"{_listed(merged)} {into} now" if merged else f"{into} stays as it is")
 
 
 def propose_merges(holdings: Holdings, *, kind: Kind = "tag", apply: bool = False) -> Merges:
@@ -132,7 +133,7 @@ def _merge_command(names: Sequence[str], into: str, kind: Kind) -> str:
 def drop(holdings: Holdings, names: Sequence[str], *, kind: Kind = "tag") -> Edit:
     """Leave tags or classes out, in later imports too; all of them or none."""
     holdings.catalogue.drop(kind, *_some(names))
-    return Edit(f"{_listed(names)} dropped")
+    return _edit(holdings, f"{_listed(names)} dropped")
 
 
 def restore(holdings: Holdings, names: Sequence[str], *, kind: Kind = "tag") -> Edit:
@@ -144,7 +145,11 @@ def restore(holdings: Holdings, names: Sequence[str], *, kind: Kind = "tag") -> 
     alone = [name for name in names if name in stood_for and name not in used]
     done = [f"{_listed([name for name in names if name not in alone])} back"] if len(alone) < len(names) else []
     done += [f"{name} no longer stands for {stood_for[name]}, whose pictures keep it" for name in alone]
-    return Edit("; ".join(done))
+    return _edit(holdings, "; ".join(done))
+
+
+def _edit(holdings: Holdings, done: str) -> Edit:
+    return Edit(done, holdings.catalogue.history.made)
 
 
 def _some(names: Sequence[str]) -> Sequence[str]:

@@ -24,6 +24,7 @@ VIEWS = {
     "#/review/groups": ".wall button",
     "#/review/words": ".suggested-words .empty-state",
     "#/review/word/yacht": ".new-word-wall button",
+    "#/names": ".names tbody tr",
 }
 
 

@@ -11,8 +11,8 @@ const MOST_RECENT = 8;
 
 export function searchBox(form, { lookAt }) {
   const input = h("input", {
-    type: "search", "aria-label": "Search your pictures", placeholder: "Search: boat sunset -people", spellcheck: "false",
-    enterkeyhint: "search",
+    type: "search", "aria-label": "Search your pictures", spellcheck: "false", enterkeyhint: "search",
+    placeholder: matchMedia("(max-width: 640px)").matches ? "Search" : "Search: boat sunset -people",
   });
   const field = h("div", { class: "search-field" }, input);
   const keeping = h("button", { type: "button", class: "quiet wide", onclick: keep }, "Save search");

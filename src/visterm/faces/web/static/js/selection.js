@@ -61,7 +61,7 @@ export class SelectionPanel {
     const waiting = review?.ready ? review.teach + review.errors : 0;
     const figures = (quality?.figures || []).map((one) => h("p", {}, sentence(one.words)));
     fill(this.element,
-      figures.length ? [h("h1", {}, "How far to trust it"), figures] : null,
+      figures.length ? [h("h1", {}, "How far to trust it"), h("div", { class: "figures" }, figures)] : null,
       collection ? [h("div", { class: "actions" },
         waiting || review?.cold ? h("button", { type: "button", class: "main", onclick: () => go({ view: "review", part: [] }) }, waiting ? `Review ${waiting.toLocaleString("en")}` : "Begin to label") : null,
         collection.labelled && !collection.class_model && !collection.tag_model ? h("button", { type: "button", onclick: () => startJob("train") }, "Learn from my labels") : null),

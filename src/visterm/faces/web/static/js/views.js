@@ -1,5 +1,6 @@
 // The views of the page, in the order of their links. CONTRIBUTING.md says how to add one.
 
+import { NamesView } from "./names-view.js";
 import { ReviewView } from "./review/view.js";
 import { store } from "./store.js";
 
@@ -10,4 +11,5 @@ import { store } from "./store.js";
 export const VIEWS = [
   { name: "pictures", word: "Pictures", key: "p" },
   { name: "review", word: "Review", key: "r", View: ReviewView, waiting: () => (store.review?.ready ? store.review.teach + store.review.errors : 0) },
+  { name: "names", word: "Tags", key: "t", View: NamesView },
 ];
