@@ -118,5 +118,5 @@ def test_a_view_of_five_places_is_served_with_its_link_and_its_keys(changed, col
         shown.keys("g", "y")
         shown.sees(".tally h1", "50 in all")
         shown.keys("?")
-        shown.sees("dialog dd", "Go to pictures, review, tags, tally")
+        shown.sees("dialog dd", "Go to pictures, review, tags, quality, tally")
         shown.page.close()  # before the server ends

@@ -25,6 +25,7 @@ VIEWS = {
     "#/review/words": ".suggested-words .empty-state",
     "#/review/word/yacht": ".new-word-wall button",
     "#/names": ".names tbody tr",
+    "#/quality": ".figure-card",
 }
 
 

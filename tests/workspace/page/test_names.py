@@ -54,7 +54,7 @@ def test_names_are_merged_after_a_preview_and_one_undo_brings_them_back(names, c
     names.until("() => ![...document.querySelectorAll('.names tbody th')].some((c) => c.textContent === 'steamer')")
     assert used(collection) == {name: n for name, n in before.items() if name != "steamer"} | {"steamboat": 4}
     names.keys("z")
-    names.sees(".names tbody th", "steamer")
+    names.until("() => [...document.querySelectorAll('.names tbody th')].some((c) => c.textContent === 'steamer')")
     assert used(collection) == before
 
 

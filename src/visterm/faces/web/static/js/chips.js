@@ -3,8 +3,10 @@
 import { counted, h, percent, sentence } from "./dom.js";
 import { store } from "./store.js";
 
-export const chance = (p) => h("span", { class: "chance" },
-  h("span", { class: "bar", "aria-hidden": "true" }, h("i", { style: { width: `${Math.round(100 * p)}%` } })), percent(p));
+/** A share as a short line. */
+export const bar = (share) => h("span", { class: "bar", "aria-hidden": "true" }, h("i", { style: { width: `${Math.round(100 * share)}%` } }));
+
+export const chance = (p) => h("span", { class: "chance" }, bar(p), percent(p));
 
 /** A label of people; `remove` takes it away. */
 export const saidChip = (name, { kind = "tag", title = "", denied = false, remove = null } = {}) =>

@@ -2,6 +2,7 @@
 
 import { decided } from "./actions.js";
 import { get, post } from "./api.js";
+import { bar } from "./chips.js";
 import { counted, fill, h, percent } from "./dom.js";
 import { undo } from "./history.js";
 import { dialog, notice, told } from "./notices.js";
@@ -170,5 +171,3 @@ export class NamesView {
     await this.refresh();
   }
 }
-
-const bar = (share) => h("span", { class: "bar", "aria-hidden": "true" }, h("i", { style: { width: `${Math.round(100 * share)}%` } }));

@@ -1,6 +1,7 @@
 // The views of the page, in the order of their links. CONTRIBUTING.md says how to add one.
 
 import { NamesView } from "./names-view.js";
+import { QualityView } from "./quality-view.js";
 import { ReviewView } from "./review/view.js";
 import { store } from "./store.js";
 
@@ -12,4 +13,5 @@ export const VIEWS = [
   { name: "pictures", word: "Pictures", key: "p" },
   { name: "review", word: "Review", key: "r", View: ReviewView, waiting: () => (store.review?.ready ? store.review.teach + store.review.errors : 0) },
   { name: "names", word: "Tags", key: "t", View: NamesView },
+  { name: "quality", word: "Quality", key: "q", View: QualityView },
 ];
