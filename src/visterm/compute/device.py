@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute import memory
 from visterm.compute.halves import singles
+from visterm.compute.rows import slices
 from visterm.errors import InputError, MissingExtraError
 
 #: A tensor, or on NumPy's side an array.
@@ -25,6 +27,10 @@ _DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 #: Singles are scaled by a power of two to below two to this power before they become halves, of which the largest is
 #: 65,504.
 _LARGEST_POWER = 15
+#: A GPU cuts off the last bit of every sum, so no more than this many numbers are added up at a time.
+_DEEP = 8192
+#: A GPU multiplies matrices fast whose widths are a multiple of this.
+_WIDTHS = 64
 
 
 class Parts(NamedTuple):
@@ -33,6 +39,11 @@ class Parts(NamedTuple):
     high: Tensor
     low: Tensor
     scale: Tensor
+
+    @property
+    def T(self) -> Parts:  # noqa: N802
+        """The transposed matrix."""
+        return Parts(self.high.T, self.low.T, self.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,14 @@ class Device:
         """What :meth:`product` needs of singles that are multiplied many times."""
         return parts(values) if self.uses_torch and _by_halves(values) else values
 
+    def room(self) -> int:
+        """Free bytes there."""
+        if not self.name.startswith("cuda"):
+            return memory.left()
+        import torch
+
+        return int(torch.cuda.mem_get_info(self.name)[0])
+
     def product(self, a: Tensor | Parts, b: Tensor | Parts) -> Tensor:
         """``a @ b`` of halves or singles in single precision, of doubles in double precision.
 
@@ -82,6 +101,10 @@ class Device:
         import torch
 
         if isinstance(a, Parts) and isinstance(b, Parts):
+            if b.high.numel() > a.high.numel():  # the larger matrix is not copied
+                both = _of_halves(torch.cat([a.high, a.low], 0), b.high)
+                found = both[: len(a.high)].add_(both[len(a.high) :])
+                return found.add_(_of_halves(a.high, b.low)).div_(a.scale * b.scale)
             left, right = torch.cat([a.high, a.high, a.low], 1), torch.cat([b.high, b.low, b.high], 0)
             return _of_halves(left, right).div_(a.scale * b.scale)
         if isinstance(b, Parts):
@@ -128,6 +151,15 @@ def choose_device(name: str | None = None) -> Device:
     return Device(name)
 
 
+def padded(width: int) -> int:
+    """The next width that a GPU multiplies fast.
+
+    >>> padded(2001)
+    2048
+    """
+    return -(-width // _WIDTHS) * _WIDTHS
+
+
 def parts(values: Tensor) -> Parts:
     """Singles as the sum of two halves each: the relative error is below 2^-21, and 2^-38 of the largest number."""
     import torch
@@ -162,9 +194,15 @@ def _of_halves(a: Tensor, b: Tensor) -> Tensor:
     """``a @ b`` of halves, in single precision."""
     import torch
 
-    if a.is_cuda:
-        return torch.mm(a, b, out_dtype=torch.float32)
-    return a.float() @ b.float()
+    found = None
+    for part in slices(a.shape[1], _DEEP):
+        some = (
+            torch.mm(a[:, part], b[part], out_dtype=torch.float32)
+            if a.is_cuda
+            else a[:, part].float() @ b[part].float()
+        )
+        found = some if found is None else found.add_(some)
+    return found
 
 
 def _has_driver() -> bool:

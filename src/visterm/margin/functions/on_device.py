@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.compute.device import Device, Tensor, choose_device
+from visterm.compute.device import Device, Tensor, choose_device, padded
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.compute.rows import slices
 from visterm.contracts import take
@@ -26,8 +26,6 @@ Array = NDArray[Any]
 
 #: Features of a shard are at most this many numbers: several copies must fit into a small GPU.
 _NUMBERS, _MOST_ROWS = 2**26, 2**16
-#: Widths of matrices are a multiple of this on a device.
-_WIDTHS = 64
 #: Threads read and bring the next shards meanwhile.
 _ENGINE, _AHEAD = Engine(), 1
 
@@ -62,7 +60,10 @@ class Targets(NamedTuple):
 
 
 class MapOnDevice:
-    """The features of a :class:`~visterm.margin.functions.landmarks.FeatureMap`, computed there."""
+    """The features of a :class:`~visterm.margin.functions.landmarks.FeatureMap`, computed there.
+
+    They are wider by columns of zeros, which a GPU multiplies faster; sums come back without them.
+    """
 
     def __init__(self, features: FeatureMap, device: Device) -> None:
         if features.compared is None:
@@ -163,11 +164,6 @@ def left_out(lesson: Lesson, features: FeatureMap, weights: Array, device: Devic
     for given, targets in _brought(lesson, features, device, "Leaving out"):
         total.add(mapped(given), targets)
     return total.left_out(lesson.targets)
-
-
-def padded(width: int) -> int:
-    """A width that a GPU multiplies fast; the columns besides are zero."""
-    return -(-width // _WIDTHS) * _WIDTHS
 
 
 def shard_rows(width: int) -> int:

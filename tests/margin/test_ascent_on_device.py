@@ -1,0 +1,85 @@
+"""One numerical contract: in torch, all tasks at once reach the optimum of coordinate ascent, with the same gap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from visterm.compute import device
+from visterm.margin import GramInnerProducts, Problem, solve
+from visterm.margin.solver import ascent, on_device
+from visterm.margin.solver.coupled import CoupledProblem
+from visterm.margin.solver.inner_products import FeatureInnerProducts
+from visterm.margin.solver.losses import loss_named
+
+N, N_TASKS = 160, 5
+TOL = 1e-4
+
+
+@pytest.fixture(autouse=True)
+def on_numpy(monkeypatch):
+    pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.setenv("VISTERM_DEVICE", "numpy")
+    monkeypatch.setattr(on_device, "LEAST_PICTURES", 0)
+
+
+@pytest.fixture(params=["singles", "halves"])
+def on_torch(request, monkeypatch):
+    """Switches to torch's CPU, where coordinate ascent must not be needed; ``halves``: with the products of a GPU."""
+
+    def switch():
+        monkeypatch.setenv("VISTERM_DEVICE", "cpu")
+        monkeypatch.setattr(ascent, "ascend", None)
+        if request.param == "halves":
+            monkeypatch.setattr(device, "_by_halves", lambda values: "64" not in str(values.dtype))
+
+    return switch
+
+
+@pytest.fixture(scope="module")
+def X():
+    made = np.random.default_rng(0).standard_normal((N, 40)).astype(np.float32)
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+def made(X, kind, loss, coupled):
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random((N_TASKS, N)) < 0.3, 1.0, -1.0)
+    C = 5.0 * rng.random((N_TASKS, N))
+    C[rng.random((N_TASKS, N)) < 0.1] = 0  # takes no part
+    products = GramInnerProducts(X @ X.T, 1.0) if kind == "gram" else FeatureInnerProducts(X.astype(kind), 1.0)
+    if not coupled:
+        return Problem(products, y, C, loss_named(loss))
+    W = rng.standard_normal((N_TASKS, 3))
+    M = (W @ W.T).astype(products.dtype)
+    y, C = y.astype(products.dtype), C.astype(products.dtype)
+    return CoupledProblem(products, y, C, loss_named(loss), M)
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "loss"),
+    [
+        ("gram", "hinge"),
+        ("float32", "hinge"),
+        ("float64", "smooth_hinge:0.5"),
+        ("gram", "squared_hinge"),
+        ("gram", "squared"),
+    ],
+)
+def test_torch_reaches_the_optimum_of_coordinate_ascent(X, kind, loss, coupled, on_torch):
+    problem = made(X, kind, loss, coupled)
+    ours = solve(problem, tol=TOL, rng=np.random.default_rng(0))
+    on_torch()
+    theirs = solve(problem, tol=TOL, rng=np.random.default_rng(0))
+    assert theirs.gap <= TOL
+    np.testing.assert_allclose(theirs.primal, ours.primal, rtol=2 * TOL)
+    np.testing.assert_allclose(theirs.dual, ours.dual, rtol=2 * TOL)
+    distance = np.linalg.norm(theirs.scores - ours.scores) / np.linalg.norm(ours.scores)
+    assert distance <= 0.05  # two solutions within the gap
+    # NumPy finds the same objectives, so the gap is certain.
+    again = problem.evaluate(theirs.b.astype(problem.y.dtype))
+    np.testing.assert_allclose(again.primal, theirs.primal, rtol=1e-5)
+    np.testing.assert_allclose(again.dual, theirs.dual, rtol=1e-5)
+    np.testing.assert_allclose(again.scores, theirs.scores, atol=1e-3)
+    assert theirs.trace[-1][0] == pytest.approx(theirs.objective)
