@@ -79,7 +79,7 @@ def test_torch_reaches_the_optimum_of_coordinate_ascent(X, kind, loss, coupled, 
     assert distance <= 0.05  # two solutions within the gap
     # NumPy finds the same objectives, so the gap is certain.
     again = problem.evaluate(theirs.b.astype(problem.y.dtype))
-    np.testing.assert_allclose(again.primal, theirs.primal, rtol=1e-5)
-    np.testing.assert_allclose(again.dual, theirs.dual, rtol=1e-5)
+    np.testing.assert_allclose(again.primal, theirs.primal, rtol=3e-5)
+    np.testing.assert_allclose(again.dual, theirs.dual, rtol=3e-5)
     np.testing.assert_allclose(again.scores, theirs.scores, atol=1e-3)
     assert theirs.trace[-1][0] == pytest.approx(theirs.objective)

@@ -139,8 +139,9 @@ class _Tasks:
         # Bounds of y theta; a picture that takes no part has none but 0.
         self._least, self._most = (self.C * b if abs(b) < inf else torch.where(self.C > 0, b, 0.0) for b in (low, high))
         self._linear = torch.where(self.C > 0, self.y, 0.0)
-        M = getattr(objective, "M", None)
-        self.M, self.rotation = (None, None) if M is None else (device.array(M.astype(objective.y.dtype)), None)
+        M: Any = getattr(objective, "M", None)
+        self.M: Tensor = None if M is None else device.array(M.astype(objective.y.dtype))
+        self.rotation: Tensor = None
         self.strength = self.y.new_ones((1, 1))
         if self.M is not None:
             strength, self.rotation = torch.linalg.eigh(self.M)
@@ -198,7 +199,7 @@ class _Tasks:
         return b.clamp_(self._low, self._high)
 
 
-def ascend(objective: Problem | CoupledProblem, start: Any, tol: float, device: Device) -> Any:
+def ascend(objective: Any, start: Any, tol: float, device: Device) -> Any:
     """The solution with the smallest gap that was found; each separate task's own."""
     tasks = _Tasks(objective, device)
     z = tasks.y * tasks.C * tasks.widened(objective.start(start).astype(objective.y.dtype))
