@@ -15,17 +15,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import numpy as np
 
 from visterm.compute.device import Device, Tensor, choose_device, padded
 from visterm.margin.solver.inner_products import GramInnerProducts, InnerProducts
-
-if TYPE_CHECKING:
-    from visterm.margin.solver.coupled import CoupledProblem
-    from visterm.margin.solver.tasks import Problem
 
 #: Smaller problems are solved sooner by coordinate ascent.
 LEAST_PICTURES = 2048
@@ -129,7 +125,7 @@ class _Checked:
 class _Tasks:
     """The losses of all tasks, and how tasks are coupled."""
 
-    def __init__(self, objective: Problem | CoupledProblem, device: Device) -> None:
+    def __init__(self, objective: Any, device: Device) -> None:
         import torch
 
         self.device, self.spectrum = device, _spectrum(objective.products, device)
@@ -200,7 +196,10 @@ class _Tasks:
 
 
 def ascend(objective: Any, start: Any, tol: float, device: Device) -> Any:
-    """The solution with the smallest gap that was found; each separate task's own."""
+    """The solution with the smallest gap that was found; each separate task's own.
+
+    ``objective`` is a ``Problem`` or a ``CoupledProblem``.
+    """
     tasks = _Tasks(objective, device)
     z = tasks.y * tasks.C * tasks.widened(objective.start(start).astype(objective.y.dtype))
     penalty = tasks.first_penalty()
