@@ -121,6 +121,8 @@ class Device:
         """
         if not self.uses_torch or not _by_halves(rows):
             return self.product(rows.T, rows)
+        if _is_half(rows):
+            return _of_halves(rows.T, rows)
         import torch
 
         high, low, scale = parts(rows)
