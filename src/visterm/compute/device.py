@@ -20,6 +20,7 @@ from visterm.compute.halves import singles
 from visterm.compute.rows import slices
 from visterm.errors import InputError, MissingExtraError
 
+_VARIABLE = "VISTERM_DEVICE"
 #: A tensor, or on NumPy's side an array.
 Tensor = Any
 #: Files of a driver: of NVIDIA, of Windows below Linux, of AMD.
@@ -137,7 +138,7 @@ def choose_device(name: str | None = None) -> Device:
     >>> choose_device("numpy")
     Device(name='numpy')
     """
-    name = name or os.environ.get("VISTERM_DEVICE", "auto")
+    name = name or os.environ.get(_VARIABLE, "auto")
     if name == "numpy":
         return Device("numpy")
     if name == "auto":
@@ -151,6 +152,15 @@ def choose_device(name: str | None = None) -> Device:
     if name.startswith("cuda") and not _cuda_available():
         raise InputError(f"the device {name!r} needs a GPU, but torch finds none: use numpy or cpu")
     return Device(name)
+
+
+def use(name: str | None) -> None:
+    """Say which device this process and those that it starts use; None, the default: ``auto``."""
+    if name is None:
+        os.environ.pop(_VARIABLE, None)
+    else:
+        choose_device(name)  # an error if there is none
+        os.environ[_VARIABLE] = name
 
 
 def padded(width: int) -> int:

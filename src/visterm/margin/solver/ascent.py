@@ -147,7 +147,7 @@ def solve(
     """
     if (device := on_device.device_for(objective)) is not None:
         found: S = on_device.ascend(objective, start, tol, device)
-        if not objective.unfinished(found, tol).any():
+        if found.gap <= tol:
             return found
         start = found.b
     most = MAX_SWEEPS if max_sweeps is None else max_sweeps

@@ -27,6 +27,8 @@ from visterm.margin.solver.inner_products import GramInnerProducts, InnerProduct
 LEAST_PICTURES = 2048
 #: Rounds at most: problems that need more go on by coordinate ascent. The gap is computed every few rounds.
 MAX_ROUNDS, CHECKED = 1000, 5
+#: Rounds at most after the gap is reached, if the objective is still above what the caller wants.
+FINISHING = 50
 #: Steps go this much further than the exact solution.
 _FURTHER = 1.6
 #: The penalty changes by at most this factor, not for less than that one, and less and less after this many rounds.
@@ -62,10 +64,13 @@ class SpectrumOnDevice:
         self._device, self._gram = device, None
         self.n, self.width = products.n_pictures, padded(products.n_pictures)
         if isinstance(products, GramInnerProducts):
-            G = device.array(np.zeros((0, 0), products.dtype)).new_zeros((self.width, self.width))
-            G[: self.n, : self.n] = device.array(products.G) + products.shift
+            given = device.array(products.G)
+            G = given.new_zeros((self.width, self.width))
+            G[: self.n, : self.n] = given
             self.values, vectors = torch.linalg.eigh(G)
-            self._gram = device.constant(G)
+            self._gram, self._shift = device.constant(G), products.shift
+            # The constant feature is kept apart: with its eigenvalue, the others would be less exact.
+            self._constant = self._shift**0.5 * vectors[: self.n].sum(0)
         else:
             X = device.array(products.X)
             self._features = X.new_zeros((self.width, X.shape[1] + 1))
@@ -80,17 +85,23 @@ class SpectrumOnDevice:
     def scores(self, theta: Tensor) -> Tensor:
         """``theta G`` of all tasks (n_tasks, width)."""
         if self._gram is not None:
-            return self._device.product(theta, self._gram)
+            found = self._device.product(theta, self._gram)
+            found[:, : self.n] += self._shift * theta[:, : self.n].sum(1, keepdim=True)
+            return found
         return self._device.product(self._device.product(theta, self._features), self._features.T)
 
     def inverse(self, q: Tensor, strength: Tensor, penalty: Tensor) -> Tensor:
-        """``q (strength G + penalty)^-1``; each row of q (n_tasks, width) has its own strength."""
-        values = strength * self.values
+        """About ``q (strength G + penalty)^-1``; each row of q (n_tasks, width) has its own strength."""
         rotated = self._device.product(q, self._vectors)
-        if self._gram is not None:
-            return self._device.product(rotated / (values + penalty), self._vectors.T)
-        rotated *= values / (values + penalty)
-        return (q - self._device.product(rotated, self._vectors.T)) / penalty
+        if self._gram is None:
+            values = strength * self.values
+            rotated *= values / (values + penalty)
+            return (q - self._device.product(rotated, self._vectors.T)) / penalty
+        weights = 1 / (strength * self.values + penalty)
+        rotated *= weights
+        weights *= self._constant
+        share = strength * (rotated @ self._constant)[:, None] / (1 + strength * (weights @ self._constant)[:, None])
+        return self._device.product(rotated - share * weights, self._vectors.T)
 
 
 #: The spectrum of the last Gram matrix and the last features, while these exist: rounds use the same.
@@ -161,12 +172,19 @@ class _Tasks:
             theta = theta * (penalty * self.C / (penalty * self.C + self._gamma))
         return self.y * (self.y * theta).clamp(self._least, self._most)
 
-    def quadratic(self, theta: Tensor, penalty: Tensor) -> Tensor:
-        """The quadratic part's answer near ``theta``."""
-        q = penalty * theta + self._linear
+    def quadratic(self, theta: Tensor, penalty: Tensor, x: Tensor) -> Tensor:
+        """The quadratic part's answer near ``theta``, from its last answer ``x``.
+
+        Eigenvectors are inexact, so they correct what is left of the equation at ``x`` by exact products.
+        """
+        left = penalty * (theta - x) + self._linear - self.coupled(self.spectrum.scores(x))
         if self.rotation is None:
-            return self.spectrum.inverse(q, self.strength, penalty)
-        return self.rotation @ self.spectrum.inverse(self.rotation.T @ q, self.strength, penalty)
+            return x + self.spectrum.inverse(left, self.strength, penalty)
+        return x + self.rotation @ self.spectrum.inverse(self.rotation.T @ left, self.strength, penalty)
+
+    def coupled(self, base: Tensor) -> Tensor:
+        """The scores of all tasks from those of their own coefficients."""
+        return base if self.M is None else self.M @ base
 
     def multipliers(self, at: _Checked, penalty: Tensor) -> Tensor:
         """Those at which ``at`` would stay as it is, if it were the optimum."""
@@ -177,7 +195,7 @@ class _Tasks:
         import torch
 
         base = self.spectrum.scores(theta)
-        scores = base if self.M is None else self.M @ base
+        scores = self.coupled(base)
         b = self.dual(theta)
         slack = 1 - self.y * scores
         if self._gamma > 0:
@@ -203,10 +221,11 @@ def ascend(objective: Any, start: Any, tol: float, device: Device) -> Any:
     tasks = _Tasks(objective, device)
     z = tasks.y * tasks.C * tasks.widened(objective.start(start).astype(objective.y.dtype))
     penalty = tasks.first_penalty()
-    best = tasks.check(z)
+    best, x = tasks.check(z), z
     u, trace = tasks.multipliers(best, penalty), [_totals(best)]
+    n_finished = 0
     for number in range(1, MAX_ROUNDS + 1):
-        x = tasks.quadratic(z - u, penalty)
+        x = tasks.quadratic(z - u, penalty, x)
         further = _FURTHER * x + (1 - _FURTHER) * z
         before, z = z, tasks.nearest(further + u, penalty)
         u += further
@@ -216,7 +235,9 @@ def ascend(objective: Any, start: Any, tol: float, device: Device) -> Any:
         now = tasks.check(z)
         _keep_better(objective, best, now, device)
         trace.append(_totals(best))
-        if not objective.unfinished(_worth(objective, best), tol).any():
+        worth = _worth(objective, best)
+        n_finished = n_finished + CHECKED if worth.gap <= tol else 0
+        if n_finished > FINISHING or not objective.unfinished(worth, tol).any():
             break
         if number % (2 * CHECKED) == 0:
             change = _change(x, z, before, u, coupled=tasks.M is not None)
