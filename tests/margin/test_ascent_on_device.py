@@ -83,3 +83,74 @@ def test_torch_reaches_the_optimum_of_coordinate_ascent(X, kind, loss, coupled, 
     np.testing.assert_allclose(again.dual, theirs.dual, rtol=3e-5)
     np.testing.assert_allclose(again.scores, theirs.scores, atol=1e-3)
     assert theirs.trace[-1][0] == pytest.approx(theirs.objective)
+
+
+def test_multitask_learning_in_torch_learns_the_same(X, monkeypatch):
+    classes = np.arange(N) % 4
+    given = X + 0.3 * np.eye(40, dtype=np.float32)[classes]
+    settings = {
+        "C": 10.0,
+        "kernel": "linear",
+        "calibration_folds": 0,
+        "random_state": 0,
+        "tol": TOL,
+        "until": "optimum",
+    }
+    ours = MultitaskSDCA(**settings).fit(given, classes)
+    monkeypatch.setenv("VISTERM_DEVICE", "cpu")
+    theirs = MultitaskSDCA(**settings).fit(given, classes)
+    assert theirs.objective_[-1] == pytest.approx(ours.objective_[-1], rel=2 * TOL)
+    assert (np.diff(theirs.objective_) <= 0).all()
+    np.testing.assert_allclose(theirs.coef_, ours.coef_, atol=0.03 * np.abs(ours.coef_).max())
+
+
+def test_classes_by_landmarks_in_torch_are_the_same(X, on_torch):
+    classes = np.arange(N) % 4
+    given = X + 0.3 * np.eye(40, dtype=np.float32)[classes]
+    settings = {"kernel": "exp-chi2", "landmarks": 30, "calibration_folds": 0, "random_state": 0, "tol": TOL}
+    ours = SDCAClassifier(**settings).fit(given, classes)
+    on_torch()
+    theirs = SDCAClassifier(**settings).fit(given, classes)
+    assert theirs.duality_gap_.max() <= TOL
+    scores = ours.decision_function(given)
+    assert np.linalg.norm(theirs.decision_function(given) - scores) <= 0.02 * np.linalg.norm(scores)
+
+
+def test_coordinate_ascent_goes_on_where_a_device_stops(X, monkeypatch):
+    problem = made(X, "gram", "hinge", coupled=False)
+    monkeypatch.setenv("VISTERM_DEVICE", "cpu")
+    monkeypatch.setattr(on_device, "MAX_ROUNDS", 5)
+    left = on_device.ascend(problem, None, TOL, device.Device("cpu"))
+    assert left.gap > TOL
+    assert left.gap < problem.evaluate(problem.start(None)).gap
+    found = solve(problem, tol=TOL, rng=np.random.default_rng(0))
+    assert found.gap <= TOL
+
+
+def test_a_start_near_the_optimum_is_used(X, on_torch):
+    problem = made(X, "gram", "hinge", coupled=True)
+    on_torch()
+    cold = solve(problem, tol=TOL, rng=np.random.default_rng(0))
+    warm = solve(problem, tol=TOL, rng=np.random.default_rng(0), start=cold.b)
+    assert len(warm.trace) < len(cold.trace)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_small_problems_and_the_logistic_loss_stay_with_coordinate_ascent(X, loss, monkeypatch):
+    monkeypatch.setenv("VISTERM_DEVICE", "cpu")
+    problem = made(X, "gram", loss, coupled=False)
+    assert (on_device.device_for(problem) is None) == (loss == "logistic")
+    monkeypatch.setattr(on_device, "LEAST_PICTURES", N + 1)
+    assert on_device.device_for(problem) is None
+
+
+def test_eigenvectors_are_kept_while_the_pictures_are(X):
+    there = device.Device("cpu")
+    problem = made(X, "gram", "hinge", coupled=False)
+    kept = on_device._spectrum(problem.products, there)
+    assert on_device._spectrum(GramInnerProducts(problem.products.G, 1.0), there) is kept
+    assert on_device._spectrum(GramInnerProducts(problem.products.G, 2.0), there) is not kept
+    assert on_device._kept
+    on_device._kept.pop(FeatureInnerProducts, None)
+    del problem
+    assert not on_device._kept
