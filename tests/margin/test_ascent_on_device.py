@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from visterm.compute import device
-from visterm.margin import GramInnerProducts, Problem, solve
+from visterm.margin import GramInnerProducts, MultitaskSDCA, Problem, SDCAClassifier, solve
 from visterm.margin.solver import ascent, on_device
 from visterm.margin.solver.coupled import CoupledProblem
 from visterm.margin.solver.inner_products import FeatureInnerProducts
