@@ -2,10 +2,11 @@
 
 Run: python benchmarks/gpu.py [--small] [--device cuda] [STAGE ...]
 
-It needs torch, NumPy and SciPy. Every stage first compares a small problem with NumPy on this machine, then measures a
-large one that is made up on the device, block by block; ``--small`` makes it small as well, for a machine without a GPU
-(``--device cpu``). Operations are those of the products as they are computed: a product of singles is three products of
-halves on a GPU (see ``visterm.compute.device``). Shares are of the best plain product of halves in the same run.
+It needs torch, NumPy and SciPy; scikit-learn for the whole multitask algorithm. Every stage first compares a small
+problem with NumPy on this machine, then measures a large one that is made up on the device, block by block. ``--small``
+makes it small as well, for a machine without a GPU (``--device cpu``). Operations are those of the products as they are
+computed: a product of singles is three products of halves on a GPU (see ``visterm.compute.device``). Shares are of the
+best plain product of halves in the same run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import ast
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -52,22 +54,29 @@ except ImportError:
     stand_in.attach_stub = _attach_stub  # type: ignore[attr-defined]
     sys.modules["lazy_loader"] = stand_in
 
-from visterm.compute.device import Device  # noqa: E402
-from visterm.margin.functions.compared import Compared, Similarity  # noqa: E402
-from visterm.margin.functions.landmarks import FeatureMap  # noqa: E402
+from visterm.compute.device import Device, padded  # noqa: E402
+from visterm.margin.functions.compared import Compared, ComparedOnDevice, Similarity  # noqa: E402
+from visterm.margin.functions.landmarks import FeatureMap, Lesson  # noqa: E402
 from visterm.margin.functions.on_device import (  # noqa: E402
     LeftOutOnDevice,
     MapOnDevice,
     SumsOnDevice,
     Targets,
-    padded,
     shard_rows,
 )
+from visterm.margin.solver import on_device  # noqa: E402
+from visterm.margin.solver.ascent import relative_gap, solve  # noqa: E402
+from visterm.margin.solver.coupled import CoupledProblem  # noqa: E402
+from visterm.margin.solver.inner_products import GramInnerProducts  # noqa: E402
+from visterm.margin.solver.losses import loss_named  # noqa: E402
 from visterm.margin.solver.sums import LeftOut, Solved, Sums  # noqa: E402
+from visterm.margin.solver.tasks import Problem  # noqa: E402
 
 N_DIMS, N_TAGS, TAGS_EACH = 1280, 1000, 5
 #: The kernel of the landmarks: exp(-4 (1 - cosine)).
 RATE = 4.0
+#: The relative duality gap of multitask learning.
+TOL = 1e-3
 #: Numbers of a stage may differ by this share from NumPy's.
 NEAR = 1e-4
 
@@ -155,16 +164,22 @@ def landmarks(run: Run) -> None:
     device = run.device
     chosen = pictures(device.name, 4096, 1).cpu().numpy()
     compare_landmarks(run, cosines(chosen[:300].astype(np.float32)), "cosine")
-    compare_landmarks(run, by_chi2(chosen[:300].astype(np.float32)), "chi2")
+    compare_landmarks(run, by_chi2(run, chosen[:300].astype(np.float32)), "chi2")
     sizes = [(3000, 200)] if run.small else [(1_000_000, 2000), (1_000_000, 4096), (10_000_000, 2000)]
     sizes += [] if run.small else [(10_000_000, 4096)]
     for n, m in sizes:
         measure_landmarks(run, n, cosines(chosen[:m].astype(np.float32)))
-    measure_chi2(run, 3000 if run.small else 100_000, by_chi2(chosen[: 200 if run.small else 2000].astype(np.float32)))
+    measure_stream(
+        run, 3000 if run.small else 1_000_000, cosines(chosen[: 200 if run.small else 2000].astype(np.float32))
+    )
+    measure_chi2(
+        run, 3000 if run.small else 100_000, by_chi2(run, chosen[: 200 if run.small else 2000].astype(np.float32))
+    )
 
 
-def by_chi2(chosen: np.ndarray) -> FeatureMap:
+def by_chi2(run: Run, chosen: np.ndarray) -> FeatureMap:
     """The features by landmarks that ``ridge-tags`` has for one feature."""
+    compared = Compared({"x": Similarity("chi2", chosen, 2.0)}, is_exponential=True)
 
     def raw(X: Any) -> np.ndarray:
         shares = [rows / rows.sum(axis=1, keepdims=True, dtype=np.float32) for rows in (X.astype(np.float32), chosen)]
@@ -173,9 +188,8 @@ def by_chi2(chosen: np.ndarray) -> FeatureMap:
             found[i] = (2 * row * shares[1] / (row + shares[1] + np.float32(1e-30))).sum(axis=1)
         return np.exp(2 * (found - 1))
 
-    return FeatureMap.of_landmarks(
-        raw, raw(chosen), 1.0, np.float32, Compared({"x": Similarity("chi2", chosen, 2.0)}, is_exponential=True)
-    )
+    gram = ComparedOnDevice(compared, run.device)({"x": run.device.array(chosen)}).cpu().numpy()
+    return FeatureMap.of_landmarks(raw, (gram + gram.T) / 2, 1.0, np.float32, compared)
 
 
 def compare_landmarks(run: Run, features: FeatureMap, kernel: str) -> None:
@@ -201,7 +215,7 @@ def compare_landmarks(run: Run, features: FeatureMap, kernel: str) -> None:
 def measure_landmarks(run: Run, n: int, features: FeatureMap) -> None:
     """Both passes over ``n`` pictures that are made up on the device, block by block, within the time."""
     device, width, m = run.device, features.width, features.n_raw
-    rows = shard_rows(width)
+    rows = min(n, shard_rows(width))
     there, n_blocks = Targets.of(tags_of(rows, 3), device), -(-n // rows)  # the same tags for every block
     total = SumsOnDevice(width, N_TAGS, device)
 
@@ -230,6 +244,19 @@ def measure_landmarks(run: Run, n: int, features: FeatureMap) -> None:
     )
 
 
+def measure_stream(run: Run, n: int, features: FeatureMap) -> None:
+    """Half-precision features in memory, brought to the device block by block: what an estimator does."""
+    blocks = [pictures(run.device.name, min(20_000, n), number).cpu().numpy() for number in range(max(1, n // 20_000))]
+    lesson = Lesson(np.concatenate(blocks), np.arange(n), tags_of(n, 4))
+    try:
+        seconds = run.seconds(lambda: lesson.sums(features))
+    except ImportError as error:
+        print(f"  pictures in memory are not measured: {error}", flush=True)
+        return
+    what, speed = f"{n:,} pictures in memory, {features.n_raw:,} landmarks: sums", 2 * N_DIMS * n / seconds / 1e9
+    print(f"  {what:58} {seconds:8.2f} s {speed:8.1f} GB/s", flush=True)
+
+
 def measure_chi2(run: Run, n: int, features: FeatureMap) -> None:
     """The chi2 kernel is no product: operations are counted as four for each pair and dimension."""
     rows = min(n, shard_rows(features.width))
@@ -244,7 +271,95 @@ def measure_chi2(run: Run, n: int, features: FeatureMap) -> None:
     )
 
 
-STAGES = {"landmarks": landmarks}
+def multitask(run: Run) -> None:
+    """Multitask learning at the size of SUN397: the Gram matrix of half-precision features, then all tasks at once."""
+    n, n_dims, n_classes = (300, 2000, 12) if run.small else (19_850, 262_144, 397)
+    print(
+        f"multitask: {n:,} pictures of {n_dims:,} numbers in half precision, {n_classes} classes, gap {TOL}", flush=True
+    )
+    codes = np.arange(n) % n_classes
+    products, seconds = gram_of(run, codes, n_dims)
+    y = np.where(codes == np.arange(n_classes)[:, None], np.float32(1), np.float32(-1))
+    C, hinge = np.full_like(y, 10.0), loss_named("hinge")
+    spectra: list[Any] = []
+    of_spectrum = run.seconds(lambda: spectra.append(on_device._spectrum(products, run.device)))
+    run.line("its eigenvectors (operations: 9 n^3)", of_spectrum, 9.0 * n**3)
+    problem, alone = Problem(products, y, C, hinge), []
+    of_alone = run.seconds(lambda: alone.append(solve(problem, tol=TOL, rng=np.random.default_rng(0))))
+    report(run, "all classes alone", of_alone, alone[0], problem)
+    M = alone[0].theta @ alone[0].scores.T
+    coupled, learned = CoupledProblem(products, y, C, hinge, (M / np.diag(M).mean()).astype(np.float32)), []
+    of_coupled = run.seconds(lambda: learned.append(solve(coupled, tol=TOL, rng=np.random.default_rng(0))))
+    report(run, "all classes with a shared map", of_coupled, learned[0], coupled)
+    whole_algorithm(run, products, codes, seconds)
+
+
+def gram_of(run: Run, codes: np.ndarray, n_dims: int) -> tuple[GramInnerProducts, float]:
+    """The inner products of made-up pictures, and the seconds without making them up."""
+    X, found = class_pictures(run.device.name, codes, n_dims), []
+    exact = X[:64].cpu().numpy().astype(np.float64)
+    run.check("Gram matrix of 64 pictures", run.device.product(X[:64], X[:64].T).cpu().numpy(), exact @ exact.T)
+    seconds = run.seconds(lambda: found.append(run.device.product(X, X.T)))
+    run.line("Gram matrix", seconds, 2.0 * len(codes) ** 2 * n_dims)
+    back = run.seconds(lambda: found.append(found[0].cpu().numpy()))
+    print(f"  {'Gram matrix to memory':58} {back:8.2f} s", flush=True)
+    return GramInnerProducts(found[1], 1.0), seconds + back
+
+
+def whole_algorithm(run: Run, products: GramInnerProducts, codes: np.ndarray, before: float) -> None:
+    """The estimator itself, from the Gram matrix; eigenvectors are computed again."""
+    try:
+        from visterm.margin import MultitaskSDCA
+    except ImportError as error:
+        print(f"  MultitaskSDCA is not measured here: {error}", flush=True)
+        return
+    G, models = products.G.copy(), []
+    model = MultitaskSDCA(C=10.0, kernel="precomputed", calibration_folds=0, tol=TOL, random_state=0)
+    seconds = run.seconds(lambda: models.append(model.fit(G, codes)))
+    objectives = ", ".join(f"{value:.4g}" for value in model.objective_[[0, -1]])
+    print(f"  {'MultitaskSDCA.fit(Gram matrix)':58} {seconds:8.2f} s, {model.n_iter_} rounds, objective {objectives}")
+    print(f"  {'with the Gram matrix':58} {before + seconds:8.2f} s", flush=True)
+
+
+def class_pictures(device: str, codes: np.ndarray, n_dims: int) -> torch.Tensor:
+    """Pictures of unit length near the centres of their classes, in half precision."""
+    random = torch.Generator(device).manual_seed(0)
+    centres = 0.12 * torch.randn((codes.max() + 1, n_dims), device=device, generator=random)
+    X = torch.empty((len(codes), n_dims), dtype=torch.float16, device=device)
+    for start in range(0, len(codes), 1024):
+        own = torch.from_numpy(codes[start : start + 1024]).to(device)
+        made = centres[own] + torch.randn((len(own), n_dims), device=device, generator=random)
+        X[start : start + 1024] = made / made.norm(dim=1, keepdim=True)
+    return X
+
+
+def report(run: Run, what: str, seconds: float, solution: Any, problem: Any) -> None:
+    """Print a solution, and check its gap in NumPy, in double precision."""
+    rounds = 5 * (len(solution.trace) - 1)
+    n, n_tasks = problem.products.n_pictures, len(problem.y)
+    products_each = 3 + 1 / 5  # eigenvectors twice, the Gram matrix once, and to check
+    operations = rounds * products_each * run.passes(3) * 2.0 * n_tasks * n**2
+    run.line(f"{what}: {rounds} rounds, gap {solution.gap:.1e}", seconds, operations)
+    theta = (problem.C * solution.b * problem.y).astype(np.float64)
+    base = np.empty_like(theta)
+    for start in range(0, n, 2000):
+        base[:, start : start + 2000] = theta @ problem.products.G[:, start : start + 2000].astype(np.float64)
+    base += problem.products.shift * theta.sum(axis=1, keepdims=True)
+    coupling = getattr(problem, "M", None)
+    scores = base if coupling is None else coupling.astype(np.float64) @ base
+    norms = (theta * scores).sum(axis=1)
+    primal = 0.5 * norms + (problem.C * problem.loss.value(problem.y * scores)).sum(axis=1)
+    dual = -(problem.C * problem.loss.conjugate(solution.b)).sum(axis=1) - 0.5 * norms
+    if coupling is not None:
+        primal, dual = primal.sum(keepdims=True), dual.sum(keepdims=True)
+    run.check(f"{what}: objectives", solution.primal, primal)
+    gap = float(relative_gap(primal, dual).max())
+    verdict = "ok" if gap <= 1.05 * TOL else "WRONG"
+    run.failed = run.failed or verdict != "ok"
+    print(f"  check {what + ': gap in NumPy':52} {gap:.1e}, at most {TOL:.0e}: {verdict}", flush=True)
+
+
+STAGES = {"landmarks": landmarks, "multitask": multitask}
 
 
 def main() -> None:
@@ -255,12 +370,18 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
     os.environ["VISTERM_DEVICE"] = options.device
+    if options.small:
+        on_device.LEAST_PICTURES = 0
     run = Run(Device(options.device), small=options.small)
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name() if run.on_gpu else 'CPU'}", flush=True)
     for name in options.stages:
-        STAGES[name](run)
+        try:
+            STAGES[name](run)
+        except Exception:  # the other stages are still measured
+            traceback.print_exc()
+            run.failed = True
     if run.failed:
-        sys.exit("some numbers differ from NumPy's")
+        sys.exit("a stage failed, or its numbers differ from NumPy's")
 
 
 if __name__ == "__main__":

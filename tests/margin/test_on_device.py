@@ -8,7 +8,7 @@ from scipy import sparse
 
 from visterm.compute import device
 from visterm.margin import KernelRidgeAnnotator
-from visterm.margin.functions import on_device
+from visterm.margin.functions import kernels, on_device
 
 #: From 2,049 pictures on, learning is in single precision: what the kernel of landmarks rounds, their features magnify.
 N, NEAR = 2200, 2e-4
@@ -75,3 +75,17 @@ def test_torch_gives_the_numbers_of_numpy(X, tags, kernel, landmarks, on_torch):
 
 def assert_near(found, expected):
     assert np.linalg.norm(found - expected) <= NEAR * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("rows", [None, np.arange(2100)[::-1]])
+@pytest.mark.parametrize("kernel", ["linear", "cosine", "hellinger"])
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_gram_matrices_are_those_of_numpy(X, kernel, rows, kind, on_torch, monkeypatch):
+    given = features(X, kernel).astype(kind)
+    ours = kernels.gram(given, kernel=kernel, dtype=np.float32, rows=rows)
+    on_torch()
+    monkeypatch.setattr(on_device, "_GRAM_NUMBERS", 7 * N)
+    monkeypatch.setattr(kernels, "_column_blocks", None)  # not computed here
+    np.testing.assert_allclose(
+        kernels.gram(given, kernel=kernel, dtype=np.float32, rows=rows), ours, rtol=2e-5, atol=2e-5
+    )

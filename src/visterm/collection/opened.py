@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from visterm.catalogue.catalogue import Catalogue
-from visterm.compute import memory
+from visterm.compute import device, memory
 from visterm.errors import InputError, VistermError
 from visterm.models.shelf import ModelShelf
 from visterm.storage import STATE, TEMPORARY_PATTERN, WriteLock, is_there
@@ -102,6 +102,11 @@ class Opened:
     def allow_memory(size: str | float | None) -> None:
         """Say how much memory this process may use, such as ``"2GB"``; None, the default: half of what is free."""
         memory.allow(size)
+
+    @staticmethod
+    def use_device(name: str | None) -> None:
+        """Say where this process computes: ``auto``, the default, ``numpy``, ``cpu`` (torch) or ``cuda[:N]``."""
+        device.use(name)
 
     def close(self) -> None:
         """Close the catalogue."""

@@ -1,3 +1,4 @@
+from . import device as device
 from . import memory as memory
 from . import progress as progress
 from .device import Device as Device
@@ -31,6 +32,7 @@ __all__ = [
     "Silent",
     "blas_threads_for",
     "choose_device",
+    "device",
     "in_threads",
     "map_shards",
     "memory",

@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute import memory
 from visterm.compute.halves import singles
+from visterm.compute.rows import slices
 from visterm.errors import InputError, MissingExtraError
 
+_VARIABLE = "VISTERM_DEVICE"
 #: A tensor, or on NumPy's side an array.
 Tensor = Any
 #: Files of a driver: of NVIDIA, of Windows below Linux, of AMD.
@@ -25,6 +28,10 @@ _DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 #: Singles are scaled by a power of two to below two to this power before they become halves, of which the largest is
 #: 65,504.
 _LARGEST_POWER = 15
+#: A GPU cuts off the last bit of every sum, so no more than this many numbers are added up at a time.
+_DEEP = 8192
+#: A GPU multiplies matrices fast whose widths are a multiple of this.
+_WIDTHS = 64
 
 
 class Parts(NamedTuple):
@@ -33,6 +40,11 @@ class Parts(NamedTuple):
     high: Tensor
     low: Tensor
     scale: Tensor
+
+    @property
+    def T(self) -> Parts:  # noqa: N802
+        """The transposed matrix."""
+        return Parts(self.high.T, self.low.T, self.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +77,14 @@ class Device:
         """What :meth:`product` needs of singles that are multiplied many times."""
         return parts(values) if self.uses_torch and _by_halves(values) else values
 
+    def room(self) -> int:
+        """Free bytes there."""
+        if not self.name.startswith("cuda"):
+            return memory.left()
+        import torch
+
+        return int(torch.cuda.mem_get_info(self.name)[0])
+
     def product(self, a: Tensor | Parts, b: Tensor | Parts) -> Tensor:
         """``a @ b`` of halves or singles in single precision, of doubles in double precision.
 
@@ -82,6 +102,10 @@ class Device:
         import torch
 
         if isinstance(a, Parts) and isinstance(b, Parts):
+            if b.high.numel() > a.high.numel():  # the larger matrix is not copied
+                both = _of_halves(torch.cat([a.high, a.low], 0), b.high)
+                found = both[: len(a.high)].add_(both[len(a.high) :])
+                return found.add_(_of_halves(a.high, b.low)).div_(a.scale * b.scale)
             left, right = torch.cat([a.high, a.high, a.low], 1), torch.cat([b.high, b.low, b.high], 0)
             return _of_halves(left, right).div_(a.scale * b.scale)
         if isinstance(b, Parts):
@@ -98,6 +122,8 @@ class Device:
         """
         if not self.uses_torch or not _by_halves(rows):
             return self.product(rows.T, rows)
+        if _is_half(rows):
+            return _of_halves(rows.T, rows)
         import torch
 
         high, low, scale = parts(rows)
@@ -112,7 +138,7 @@ def choose_device(name: str | None = None) -> Device:
     >>> choose_device("numpy")
     Device(name='numpy')
     """
-    name = name or os.environ.get("VISTERM_DEVICE", "auto")
+    name = name or os.environ.get(_VARIABLE, "auto")
     if name == "numpy":
         return Device("numpy")
     if name == "auto":
@@ -126,6 +152,24 @@ def choose_device(name: str | None = None) -> Device:
     if name.startswith("cuda") and not _cuda_available():
         raise InputError(f"the device {name!r} needs a GPU, but torch finds none: use numpy or cpu")
     return Device(name)
+
+
+def use(name: str | None) -> None:
+    """Say which device this process and those that it starts use; None, the default: ``auto``."""
+    if name is None:
+        os.environ.pop(_VARIABLE, None)
+    else:
+        choose_device(name)  # an error if there is none
+        os.environ[_VARIABLE] = name
+
+
+def padded(width: int) -> int:
+    """The next width that a GPU multiplies fast.
+
+    >>> padded(2001)
+    2048
+    """
+    return -(-width // _WIDTHS) * _WIDTHS
 
 
 def parts(values: Tensor) -> Parts:
@@ -162,9 +206,15 @@ def _of_halves(a: Tensor, b: Tensor) -> Tensor:
     """``a @ b`` of halves, in single precision."""
     import torch
 
-    if a.is_cuda:
-        return torch.mm(a, b, out_dtype=torch.float32)
-    return a.float() @ b.float()
+    found = None
+    for part in slices(a.shape[1], _DEEP):
+        some = (
+            torch.mm(a[:, part], b[part], out_dtype=torch.float32)
+            if a.is_cuda
+            else a[:, part].float() @ b[part].float()
+        )
+        found = some if found is None else found.add_(some)
+    return found
 
 
 def _has_driver() -> bool:

@@ -14,6 +14,7 @@ from visterm.errors import UsageError
 from visterm.faces.cli.options import given, spread
 from visterm.faces.cli.outcomes import print_earlier, print_figures, print_left_out, print_replaced, print_training
 from visterm.faces.cli.output import (
+    DeviceOption,
     JsonOption,
     MemoryOption,
     WorkspaceOption,
@@ -54,11 +55,12 @@ def features(
     for_models: Annotated[
         bool, typer.Option("--for-models", help="Compute what the models in use need, and their answers.")
     ] = False,
+    device: DeviceOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compute missing features. After an interruption, the next run continues where this one stopped."""
-    with command(as_json=as_json), opened(workspace) as photos:
+    with command(as_json=as_json), opened(workspace, device=device) as photos:
         if recipes or for_models:
             show(photos.features(*recipes or (), for_models=for_models), as_json, _print_computed)
         else:
@@ -109,6 +111,7 @@ def train(
         ),
     ] = None,
     memory: MemoryOption = None,
+    device: DeviceOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -116,7 +119,7 @@ def train(
 
     If you name no method, Visterm compares a few features and methods on held-out pictures and takes the best.
     """
-    with command(as_json=as_json), opened(workspace, memory) as photos:
+    with command(as_json=as_json), opened(workspace, memory, device) as photos:
         parameters = _settings(options.parameters or [])
         done = photos.train(method, **given(options) | {"parameters": parameters})
         show(done, as_json, print_learned)
@@ -212,11 +215,12 @@ def evaluate(
         typer.Option("--recipe", "-r", help="Features to compare on; repeatable (default: each method's own)."),
     ] = None,
     memory: MemoryOption = None,
+    device: DeviceOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare methods and features with each other and with the baseline, on held-out pictures."""
-    with command(as_json=as_json), opened(workspace, memory) as photos:
+    with command(as_json=as_json), opened(workspace, memory, device) as photos:
         show(photos.evaluate(*(chosen or ()), recipe=recipes or ()), as_json, _print_comparison)
 
 

@@ -35,6 +35,10 @@ MemoryOption = Annotated[
     str | None,
     typer.Option("--memory", metavar="SIZE", help="Memory to use, such as 2GB (default: half of what is free)."),
 ]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option("--device", help="Where to compute: numpy, cpu, cuda or cuda:N (default: a GPU if there is one)."),
+]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
 
 #: A table with more rows than this is printed as plain lines.
@@ -168,10 +172,12 @@ def show_skipped(skipped: Sequence[object], n_skipped: int | None = None) -> Non
         typer.echo(f"... and {n_skipped - _SKIPPED_SHOWN} more; --json lists {listed}", err=True)
 
 
-def opened(folder: Path | None, memory: str | None = None) -> Workspace:
-    """The workspace of ``folder``, or of the current directory, which may use so much ``memory``."""
+def opened(folder: Path | None, memory: str | None = None, device: str | None = None) -> Workspace:
+    """The workspace of ``folder``, or of the current directory, which may use so much ``memory``, and this ``device``."""
     from visterm.workspace import Workspace
 
+    if device is not None:
+        Workspace.use_device(device)
     if memory is not None:
         Workspace.allow_memory(memory)
     return Workspace.find(folder)

@@ -134,7 +134,12 @@ def _prepared(X: Tensor, kind: str) -> Tensor:
     if kind == "linear":
         return X.float()
     scaled = X.float() * _factors(X, kind)
-    return scaled.abs().sqrt_().copysign_(scaled) if kind == "hellinger" else scaled
+    return signed_roots(scaled) if kind == "hellinger" else scaled
+
+
+def signed_roots(values: Tensor) -> Tensor:
+    """``sign(x) sqrt(|x|)``."""
+    return values.abs().sqrt_().copysign_(values)
 
 
 def _chi2(A: Tensor, B: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ Several features (a mapping of name to matrix) are compared by ``product[:SCALE]
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from scipy import sparse
 from visterm.contracts import Compressed, Matrix, in_single
 from visterm.distances import means_of_rows
 from visterm.errors import InputError
+from visterm.margin.functions import on_device
 
 NAMES = ("linear", "cosine", "hellinger", "chi2", "exp-chi2", "product", "weighted-product", "precomputed")
 #: Kernels that are inner products of explicit features.
@@ -78,6 +79,8 @@ def gram(
         raise InputError("a precomputed kernel is not computed here: pass the matrix itself as X")
     if name in PRODUCTS:
         raise InputError(f"{name} is a kernel of several features: use visterm.margin.ProductKernel")
+    if B is None and (device := on_device.device_for_gram(A, A.shape[0] if rows is None else len(rows), name, dtype)):
+        return on_device.training_gram(cast("NDArray[Any]", A), rows, name, device)
     # mutants: 0 -> 1: only whether rows are copied at once or by blocks of columns; the kernel is the same
     if rows is not None and (sparse.issparse(A) or len(rows) == A.shape[0]):
         A, rows = (A if len(rows) == A.shape[0] else A[rows]), None

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.compute.device import Device, Tensor, choose_device
+from visterm.compute.device import Device, Tensor, choose_device, padded
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.compute.rows import slices
 from visterm.contracts import take
-from visterm.margin.functions.compared import ComparedOnDevice
+from visterm.margin.functions.compared import ComparedOnDevice, signed_roots
 from visterm.margin.solver.sums import LEAST_REST, LeftOut, Sums
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ Array = NDArray[Any]
 
 #: Features of a shard are at most this many numbers: several copies must fit into a small GPU.
 _NUMBERS, _MOST_ROWS = 2**26, 2**16
-#: Widths of matrices are a multiple of this on a device.
-_WIDTHS = 64
+#: Numbers of a block of columns, for Gram matrices of at least this many pictures.
+_GRAM_NUMBERS, _LEAST_COMPARED = 2**28, 2049
 #: Threads read and bring the next shards meanwhile.
 _ENGINE, _AHEAD = Engine(), 1
 
@@ -62,7 +62,10 @@ class Targets(NamedTuple):
 
 
 class MapOnDevice:
-    """The features of a :class:`~visterm.margin.functions.landmarks.FeatureMap`, computed there."""
+    """The features of a :class:`~visterm.margin.functions.landmarks.FeatureMap`, computed there.
+
+    They are wider by columns of zeros, which a GPU multiplies faster; sums come back without them.
+    """
 
     def __init__(self, features: FeatureMap, device: Device) -> None:
         if features.compared is None:
@@ -165,9 +168,38 @@ def left_out(lesson: Lesson, features: FeatureMap, weights: Array, device: Devic
     return total.left_out(lesson.targets)
 
 
-def padded(width: int) -> int:
-    """A width that a GPU multiplies fast; the columns besides are zero."""
-    return -(-width // _WIDTHS) * _WIDTHS
+def training_gram(X: Array, rows: Array | None, kernel: str, device: Device) -> Array:
+    """The kernel ``linear``, ``cosine`` or ``hellinger`` between some rows of ``X`` (None: all), in single precision.
+
+    Columns are brought there a block at a time. The cosine and Hellinger's kernel are the products, of the numbers and
+    of their signed roots, divided by the roots of the products of pictures with themselves.
+    """
+    n_rows = len(X) if rows is None else len(rows)
+
+    def bring(columns: Shard) -> Tensor:
+        part = X[:, columns.rows] if rows is None else X[rows, columns.rows]
+        block = device.array(part if part.dtype == np.float16 else part.astype(np.float32))
+        return signed_roots(block.float()) if kernel == "hellinger" else block
+
+    total: Tensor = None
+    shards = split(X.shape[1], size=max(1, _GRAM_NUMBERS // n_rows))
+    for block in map_shards(bring, shards, engine=_ENGINE, ahead=_AHEAD, description="Comparing pictures"):
+        part = device.gram(block.T)
+        total = part if total is None else total.add_(part)
+    if kernel != "linear":
+        lengths = total.diagonal().sqrt()
+        scale = (1 / lengths).nan_to_num_(posinf=0.0)
+        total.mul_(scale).mul_(scale[:, None])
+    return device.host(total)
+
+
+def device_for_gram(X: Any, n_rows: int, kernel: str, dtype: Any) -> Device | None:
+    """The chosen device, if it can compare these pictures and has the memory; few are compared sooner here."""
+    explicit = kernel in ("linear", "cosine", "hellinger")
+    if not explicit or not isinstance(X, np.ndarray) or dtype != np.float32 or n_rows < _LEAST_COMPARED:
+        return None
+    device = choose_device()
+    return device if device.uses_torch and 16 * (n_rows**2 + _GRAM_NUMBERS) < device.room() else None
 
 
 def shard_rows(width: int) -> int:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from visterm.compute import progress
 from visterm.compute.threads import one_blas_thread
+from visterm.margin.solver import on_device
 from visterm.margin.solver.inner_products import InnerProducts
 
 Array = NDArray[Any]
@@ -101,6 +102,8 @@ class Objective(ABC, Generic[S]):
     products: InnerProducts
     #: Whether its sweeps keep all cores busy by themselves or multiply only small matrices.
     one_blas_thread: ClassVar[bool] = True
+    #: Whether it consists of tasks, separate or coupled, which a device can raise all at once.
+    has_tasks: ClassVar[bool] = False
 
     @abstractmethod
     def evaluate(self, b: Array) -> S:
@@ -139,8 +142,14 @@ def solve(
     """Raise the dual from the variables ``start`` (None: zero) until every relative gap is at most ``tol``.
 
     Parts that stall in single precision, because sums of C times rounding errors are as large as the gap, continue in
-    double precision.
+    double precision. On a device (:mod:`visterm.margin.solver.on_device`) all tasks rise at once; coordinate ascent
+    goes on with what it leaves.
     """
+    if (device := on_device.device_for(objective)) is not None:
+        found: S = on_device.ascend(objective, start, tol, device)
+        if found.gap <= tol:
+            return found
+        start = found.b
     most = MAX_SWEEPS if max_sweeps is None else max_sweeps
     with progress.task(description) as bar, one_blas_thread() if objective.one_blas_thread else nullcontext():
         stall = Stall(objective)

@@ -11,7 +11,7 @@ bound: all together if they are few, else task by task. For the squared loss the
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,7 @@ class CoupledProblem(Objective[CoupledSolution]):
     loss: Loss
     M: Array
     primal_below: float = inf
+    has_tasks: ClassVar[bool] = True
 
     def start(self, b: Array | None) -> Array:
         """Dual variables to start from: ``b``, or zero."""
@@ -72,7 +73,10 @@ class CoupledProblem(Objective[CoupledSolution]):
         theta = self.C * b * self.y
         base = self.products.scores(theta)
         scores = self.M @ base
-        sums = task_sums(scores, Coordinates(b, self.y, self.C), self.loss)
+        return self.solution(b, theta, base, scores, task_sums(scores, Coordinates(b, self.y, self.C), self.loss))
+
+    def solution(self, b: Array, theta: Array, base: Array, scores: Array, sums: Array) -> CoupledSolution:
+        """The solution with these numbers, and the ``sums`` of each task as :func:`task_sums` gives them."""
         norm, losses, conjugates = sums.sum(axis=0)
         return CoupledSolution(
             b,

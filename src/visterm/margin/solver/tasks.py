@@ -13,7 +13,7 @@ one by one. Then each task is solved on the coordinates that are not settled at 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ class Problem(Objective[Solution]):
     loss: Loss
     #: The rest of a larger objective of which each task is a part. The gap is relative to the sum.
     offset: float = 0.0
+    has_tasks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("y", "C"):
@@ -74,7 +75,11 @@ class Problem(Objective[Solution]):
         # mutants: * -> / (2): a label is -1 or 1
         theta = self.C * b * self.y
         scores = self.products.scores(theta) if b.any() else np.zeros_like(theta)
-        norms, losses, conjugates = task_sums(scores, Coordinates(b, self.y, self.C), self.loss).T
+        return self.solution(b, theta, scores, scores, task_sums(scores, Coordinates(b, self.y, self.C), self.loss))
+
+    def solution(self, b: Array, theta: Array, _base: Array, scores: Array, sums: Array) -> Solution:
+        """The solution with these numbers, and the ``sums`` of each task as :func:`task_sums` gives them."""
+        norms, losses, conjugates = sums.T
         return Solution(b, theta, scores, 0.5 * norms + losses, -conjugates - 0.5 * norms, self.offset)
 
     def sweep(self, state: Solution, parts: Array, rng: np.random.Generator) -> None:
