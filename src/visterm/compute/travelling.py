@@ -3,8 +3,11 @@
 import hashlib
 import io
 import mmap
+import os
 import pickle
+import tempfile
 import threading
+import weakref
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -14,6 +17,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from visterm.compute.threads import one_blas_thread
 from visterm.errors import InputError
@@ -77,6 +81,24 @@ def lies_in_files(data: Any) -> bool:
     if isinstance(data, np.ndarray):
         return Place.of(data) is not None
     return all(lies_in_files(getattr(data, name)) for name in ("data", "indices", "indptr"))
+
+
+def laid_out(matrix: sparse.csr_array) -> sparse.csr_array:
+    """The same numbers in files of the temporary folder, which vanish with the arrays; workers elsewhere open them.
+
+    The environment variable ``TMPDIR`` names a folder that all machines of a cluster reach.
+    """
+    parts = tuple(map(_written, (matrix.data, matrix.indices, matrix.indptr)))
+    return sparse.csr_array(parts, shape=matrix.shape)
+
+
+def _written(array: NDArray[Any]) -> NDArray[Any]:
+    descriptor, name = tempfile.mkstemp(".npy", "visterm-")
+    with os.fdopen(descriptor, "wb") as file:
+        np.save(file, array)
+    mapped = np.load(name, mmap_mode="r")
+    weakref.finalize(mapped, Path(name).unlink, missing_ok=True)
+    return mapped
 
 
 class _Pickler(cloudpickle.Pickler):
