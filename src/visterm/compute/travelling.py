@@ -63,7 +63,7 @@ class Place:
                 f"a worker cannot open {self.path} ({error}): features must lie on storage that every machine reaches"
                 " by the same path"
             ) from error
-        return np.ndarray(self.shape, self.dtype, whole.data, self.offset, self.strides)
+        return np.ndarray(self.shape, self.dtype, whole, self.offset, self.strides)
 
 
 def _owner(array: Any) -> Any:
