@@ -22,7 +22,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 @pytest.fixture
-def elsewhere(monkeypatch):
+def far_workers(monkeypatch):
     """An engine whose workers get everything as bytes, as processes do, but are here; what was begun is listed."""
     from visterm.compute import clusters
     from visterm.compute.travelling import work

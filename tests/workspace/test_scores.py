@@ -28,7 +28,7 @@ def test_scores_come_from_workers_elsewhere(trained, kind, tmp_path, monkeypatch
     for folder in folders:
         shutil.rmtree(folder / ".visterm" / "index", ignore_errors=True)
     here = indexed(folders[0], kind)
-    begun = request.getfixturevalue("elsewhere")
+    begun = request.getfixturevalue("far_workers")
     np.testing.assert_array_equal(indexed(folders[1], kind), here)
     assert len(begun) == 2
     assert len(here) == 50
