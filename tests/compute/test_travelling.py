@@ -6,8 +6,9 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from visterm.compute.travelling import Place, packed
+from visterm.compute.travelling import Place, laid_out, lies_in_files, packed
 from visterm.errors import InputError
 
 
@@ -35,8 +36,9 @@ def test_any_part_of_a_memory_map_travels_as_a_place(mapped, part):
     arrived = pickle.loads(packed({"some": part(mapped)}))["some"]
     np.testing.assert_array_equal(arrived, part(mapped))
     assert arrived.dtype == part(mapped).dtype
-    assert not arrived.flags.writeable
-    assert Place.of(arrived) == Place.of(part(mapped))  # a worker may send it on
+    assert isinstance(arrived.base, np.memmap)
+    arrived[:] = 1
+    assert not (np.load(mapped.filename) == 1).all()  # never reaches the file
 
 
 def test_what_lies_in_memory_travels_by_value(mapped):
@@ -56,3 +58,17 @@ def test_a_file_that_a_worker_cannot_reach_is_named(mapped, tmp_path):
     (tmp_path / "X.npy").unlink()
     with pytest.raises(InputError, match=r"X.npy.*storage that every machine reaches"):
         pickle.loads(sent)
+
+
+def test_features_are_laid_out_once_and_the_files_vanish_with_them(mapped, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    counts, dense = sparse.random_array((30, 9), density=0.2, rng=0, format="csr"), np.eye(4)
+    given = {"mapped": mapped, "counts": counts, "dense": dense, "none": np.zeros((0, 3))}
+    found = laid_out(given)
+    assert found["mapped"] is mapped
+    assert all(map(lies_in_files, (found["counts"], found["dense"])))
+    for name in given:
+        assert (found[name] != given[name]).sum() == 0
+    assert len(list(tmp_path.glob("visterm-*"))) == 4
+    del found
+    assert not list(tmp_path.glob("visterm-*"))

@@ -30,5 +30,5 @@ def test_scores_come_from_workers_elsewhere(trained, kind, tmp_path, monkeypatch
     here = indexed(folders[0], kind)
     begun = request.getfixturevalue("far_workers")
     np.testing.assert_array_equal(indexed(folders[1], kind), here)
-    assert len(begun) == 2
+    assert len(begun) >= 2  # and features that were missing
     assert len(here) == 50

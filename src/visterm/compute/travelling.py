@@ -55,9 +55,9 @@ class Place:
         return cls(str(file), array.dtype, root.offset + start, array.shape, array.strides)
 
     def open(self) -> NDArray[Any]:
-        """The array, mapped."""
+        """The array, mapped. It can be written to, as loops are compiled for, but that never reaches the file."""
         try:
-            whole = np.memmap(self.path, np.uint8, mode="r")
+            whole = np.memmap(self.path, np.uint8, mode="c")
         except (OSError, ValueError) as error:
             raise InputError(
                 f"a worker cannot open {self.path} ({error}): features must lie on storage that every machine reaches"
@@ -83,13 +83,17 @@ def lies_in_files(data: Any) -> bool:
     return all(lies_in_files(getattr(data, name)) for name in ("data", "indices", "indptr"))
 
 
-def laid_out(matrix: sparse.csr_array) -> sparse.csr_array:
-    """The same numbers in files of the temporary folder, which vanish with the arrays; workers elsewhere open them.
+def laid_out(data: Any) -> Any:
+    """Features in files of the temporary folder, which vanish with the arrays, so that workers elsewhere open them.
 
-    The environment variable ``TMPDIR`` names a folder that all machines of a cluster reach.
+    What lies in files already stays where it is. The environment variable ``TMPDIR`` names a folder that all machines
+    of a cluster reach.
     """
-    parts = tuple(map(_written, (matrix.data, matrix.indices, matrix.indptr)))
-    return sparse.csr_array(parts, shape=matrix.shape)
+    if isinstance(data, Mapping):
+        return {name: laid_out(matrix) for name, matrix in data.items()}
+    if isinstance(data, np.ndarray):
+        return data if lies_in_files(data) or not data.size else _written(data)
+    return sparse.csr_array(tuple(map(laid_out, (data.data, data.indices, data.indptr))), shape=data.shape)
 
 
 def _written(array: NDArray[Any]) -> NDArray[Any]:
