@@ -153,7 +153,7 @@ def run_experiments(
 
     engine = Engine.from_environment()
     # Here they would take each other's cores: seconds are part of a finding.
-    ran = map_shards(found, files, engine=engine, ahead=1) if engine.is_elsewhere else map(found, files)
+    ran = list(map_shards(found, files, engine=engine, ahead=1)) if engine.is_elsewhere else map(found, files)
     findings: list[Finding] = []
     not_run: list[str] = []
     for name, outcome in zip(chosen, ran, strict=True):
