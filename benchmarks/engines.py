@@ -99,7 +99,8 @@ def main(engines: Sequence[str], n: int, n_landmarks: int, n_files: int) -> None
         features, deep = feature_map(X, n_landmarks), recipe("deep")
         make_postcards(folder, n_files, engine=Engine(n_jobs=1))
         files = sorted((folder / "pictures").glob("*.jpg"))
-        show_bytes(features, Sums.of(features(X[:SHARD_ROWS]), tags[:SHARD_ROWS]) + Sums.of(features(X[:9]), tags[:9]), n)
+        parts = [Sums.of(features(X[rows]), tags[rows]) for rows in (slice(SHARD_ROWS), slice(9))]
+        show_bytes(features, parts[0] + parts[1], n)
         first = None
         print(f"{'engine':12} {'sums':>8} {'features':>9} {'load':>6} {'difference':>11}")
         for engine in engines:

@@ -100,7 +100,7 @@ def _written(array: NDArray[Any]) -> NDArray[Any]:
     descriptor, name = tempfile.mkstemp(".npy", "visterm-")
     with os.fdopen(descriptor, "wb") as file:
         np.save(file, array)
-    mapped = np.load(name, mmap_mode="r")
+    mapped = np.load(name, mmap_mode="r+")  # as loops are compiled for
     weakref.finalize(mapped, Path(name).unlink, missing_ok=True)
     return mapped
 

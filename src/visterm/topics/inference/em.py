@@ -48,12 +48,9 @@ class Bags(NamedTuple):
 
 
 def rows_of(bags: sparse.csr_array, shard: Shard) -> Bags:
-    """The pictures of a shard; indices and counts are views, unless they lie in a file."""
+    """The pictures of a shard; indices and counts are views."""
     counts = slice(bags.indptr[shard.start], bags.indptr[shard.stop])
-    indices, values = bags.indices[counts], bags.data[counts]
-    if not values.flags.writeable:  # loops would be compiled once more, for arrays that cannot be written to
-        indices, values = np.array(indices), np.array(values)
-    return Bags(bags.indptr[shard.start : shard.stop + 1] - counts.start, indices, values)
+    return Bags(bags.indptr[shard.start : shard.stop + 1] - counts.start, bags.indices[counts], bags.data[counts])
 
 
 def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | None = None) -> sparse.csr_array:
