@@ -19,6 +19,7 @@ from scipy import sparse
 from visterm.compute import Engine, Shard, clusters, map_shards, progress, split, sum_shards, travelling
 from visterm.errors import InputError, MissingExtraError, VistermError
 
+OWN_DASK = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
 THREADS, PROCESSES = Engine("threads", 2), Engine("processes", 2)
 
 
@@ -276,7 +277,7 @@ def test_ray_is_connected_once(n_jobs, address, options, monkeypatch):
     connected = []
     ray = ModuleType("ray")
     ray.is_initialized = lambda: bool(connected)
-    ray.init = lambda log_to_driver, **given: connected.append(given)
+    ray.init = lambda log_to_driver, logging_level, **given: connected.append(given)
     monkeypatch.setitem(sys.modules, "ray", ray)
     assert clusters._connected_ray(n_jobs, address) is clusters._connected_ray(n_jobs, address) is ray
     assert connected == [options]
@@ -285,8 +286,8 @@ def test_ray_is_connected_once(n_jobs, address, options, monkeypatch):
 @pytest.mark.parametrize(
     ("n_jobs", "address", "options"),
     [
-        (-1, "", {"n_workers": None, "threads_per_worker": 1, "dashboard_address": None}),
-        (3, "", {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": None}),
+        (-1, "", OWN_DASK | {"n_workers": None}),
+        (3, "", OWN_DASK | {"n_workers": 3}),
         (3, "tcp://scheduler:8786", {"address": "tcp://scheduler:8786"}),
     ],
 )

@@ -6,6 +6,7 @@ are begun again.
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -150,7 +151,7 @@ def _connected_ray(n_jobs: int, address: str) -> Any:
     if not ray.is_initialized():
         # A cluster of our own needs no web page; that of a cluster that exists is not ours to turn off.
         own: dict[str, Any] = {"include_dashboard": False, "num_cpus": None if n_jobs == -1 else n_jobs}
-        ray.init(log_to_driver=False, **({"address": address} if address else own))
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **({"address": address} if address else own))
     return ray
 
 
@@ -166,6 +167,7 @@ def _connected_dask(n_jobs: int, address: str) -> Any:
     known = _clients.get((n_jobs, address))
     if known is None or known.status != "running":
         # A process for each worker: threads of Python wait for each other.
-        own = {"n_workers": None if n_jobs == -1 else n_jobs, "threads_per_worker": 1, "dashboard_address": None}
+        own: dict[str, Any] = {"n_workers": None if n_jobs == -1 else n_jobs, "threads_per_worker": 1}
+        own |= {"dashboard_address": None, "silence_logs": logging.CRITICAL}  # how workers end is nobody's concern
         known = _clients[n_jobs, address] = Client(address) if address else Client(**own)
     return known
