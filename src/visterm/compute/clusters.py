@@ -91,8 +91,15 @@ class _Processes(Workers):
         from joblib.externals.loky import get_reusable_executor
 
         # The same processes as before, or new ones if one was lost.
-        executor = get_reusable_executor(self.n_workers, timeout=_IDLE_SECONDS)
+        executor = get_reusable_executor(self.n_workers, timeout=_IDLE_SECONDS, initializer=_keep_memory)
         return executor.submit(work, self._key, self._file, shard)
+
+
+def _keep_memory() -> None:
+    """A process that keeps a task ready must not be taken for one that leaks memory, and be replaced."""
+    from joblib.externals.loky import process_executor
+
+    process_executor._USE_PSUTIL = False
 
 
 class _Ray(Workers):

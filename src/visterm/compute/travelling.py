@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from visterm.compute.addressed import AddressedRows
 from visterm.compute.threads import one_blas_thread
 from visterm.errors import InputError
 
@@ -80,7 +81,9 @@ def lies_in_files(data: Any) -> bool:
         return all(map(lies_in_files, data.values()))
     if isinstance(data, np.ndarray):
         return Place.of(data) is not None
-    return all(lies_in_files(getattr(data, name)) for name in ("data", "indices", "indptr"))
+    return isinstance(data, AddressedRows) or all(
+        lies_in_files(getattr(data, name)) for name in ("data", "indices", "indptr")
+    )
 
 
 def laid_out(data: Any) -> Any:
@@ -93,6 +96,8 @@ def laid_out(data: Any) -> Any:
         return {name: laid_out(matrix) for name, matrix in data.items()}
     if isinstance(data, np.ndarray):
         return data if lies_in_files(data) or not data.size else _written(data)
+    if isinstance(data, AddressedRows):
+        return data
     return sparse.csr_array(tuple(map(laid_out, (data.data, data.indices, data.indptr))), shape=data.shape)
 
 

@@ -71,14 +71,14 @@ class Moments(Estimator):
         ``rows`` are the pictures that count (None: all); the features of the others are not copied.
         """
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True)
+        features = check_feature_mapping(self, X, fitting=True, addresses=True)
         return self._take(self._of(features, self._second_view(tags, n_pictures(features)), rows))
 
     def partial_fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
         """Add more pictures; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "n_pictures_"):
             return self.fit(X, tags, rows=rows)
-        features = check_feature_mapping(self, X, fitting=False)
+        features = check_feature_mapping(self, X, fitting=False, addresses=True)
         return self._take(self + self._of(features, self._second_view(tags, n_pictures(features)), rows))
 
     def __add__(self, other: "Moments") -> "Moments":
