@@ -4,8 +4,8 @@ Run: python benchmarks/engines.py [ENGINE ...] [--pictures 100000] [--landmarks 
 
 The pictures of the sums are made up: 1,280 features in half precision in one file, 1,000 tags, 5 tags for each. The
 files are postcards, of which the recipe ``deep`` computes features. Workers are started, and have seen a few pictures,
-before the clock runs. The last column is the largest difference from the Gram matrix of the first engine, as a share of
-its largest entry.
+before the clock runs. ``processor`` is the processor time of the caller and all workers for the sums. The last column
+is the largest difference from the Gram matrix of the first engine, as a share of its largest entry.
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ def make_pictures(file: Path, n: int) -> sparse.csr_array:
     )
 
 
-def feature_map(X: Any, n_landmarks: int) -> FeatureMap:
-    """The kernel of pictures with the first ones."""
+def feature_map(X: Any, n_landmarks: int, folder: Path) -> FeatureMap:
+    """The kernel of pictures with the first ones; each process that computes it leaves its number in ``folder``."""
     landmarks = X[:n_landmarks].astype(np.float32)
 
     def between(some: Any) -> Any:
+        (folder / str(os.getpid())).touch()
         return kernels.gram(some, landmarks, kernel="linear", dtype=np.float32)
 
     return FeatureMap.of_landmarks(between, between(landmarks), 1.0, np.float32)
@@ -63,13 +64,21 @@ def sums_of(file: Path, tags: sparse.csr_array, features: FeatureMap, n: int) ->
     return Lesson(np.load(file, mmap_mode="r"), np.arange(n), tags[:n]).sums(features)
 
 
-def timed(engine: str, once: Callable[[], object], work: Callable[[], Any]) -> tuple[float, Any]:
-    """The seconds of ``work`` on an engine that has done ``once`` before, and the result."""
+def processor_seconds(folder: Path) -> float:
+    """The processor time that this process, and those with a number in ``folder``, have had."""
+    numbers = {str(os.getpid())} | {file.name for file in folder.iterdir()}
+    stats = [Path("/proc", number, "stat") for number in numbers]
+    fields = [stat.read_text().rpartition(")")[2].split() for stat in stats if stat.exists()]
+    return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")
+
+
+def timed(engine: str, once: Callable[[], object], work: Callable[[], Any], folder: Path) -> tuple[float, float, Any]:
+    """The seconds of ``work`` on an engine that has done ``once`` before, its processor time, and the result."""
     os.environ["VISTERM_ENGINE"] = engine
     once()
-    started = time.perf_counter()
+    started, before = time.perf_counter(), processor_seconds(folder)
     done = work()
-    return time.perf_counter() - started, done
+    return time.perf_counter() - started, processor_seconds(folder) - before, done
 
 
 def end(engine: str) -> None:
@@ -94,28 +103,31 @@ def main(engines: Sequence[str], n: int, n_landmarks: int, n_files: int) -> None
     """Measure all engines one after the other."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
+        (numbers := folder / "numbers").mkdir()
         tags = make_pictures(folder / "X.npy", n)
         X = np.load(folder / "X.npy", mmap_mode="r")
-        features, deep = feature_map(X, n_landmarks), recipe("deep")
+        features, deep = feature_map(X, n_landmarks, numbers), recipe("deep")
         make_postcards(folder, n_files, engine=Engine(n_jobs=1))
         files = sorted((folder / "pictures").glob("*.jpg"))
         parts = [Sums.of(features(X[rows]), tags[rows]) for rows in (slice(SHARD_ROWS), slice(9))]
         show_bytes(features, parts[0] + parts[1], n)
         first = None
-        print(f"{'engine':12} {'sums':>8} {'features':>9} {'load':>6} {'difference':>11}")
+        print(f"{'engine':12} {'sums':>8} {'processor':>10} {'features':>9} {'load':>6} {'difference':>11}")
         for engine in engines:
-            of_sums, found = timed(
+            of_sums, processor, found = timed(
                 engine,
                 lambda: sums_of(folder / "X.npy", tags, features, 2 * SHARD_ROWS),
                 lambda: sums_of(folder / "X.npy", tags, features, n),
+                numbers,
             )
-            of_files, _ = timed(
-                engine, lambda: features_of_files(deep, files[:64]), lambda: features_of_files(deep, files)
+            of_files, _, _ = timed(
+                engine, lambda: features_of_files(deep, files[:64]), lambda: features_of_files(deep, files), numbers
             )
             first = found.gram if first is None else first
             difference = abs(found.gram - first).max() / abs(first).max()
             load = os.getloadavg()[0]
-            print(f"{engine:12} {of_sums:7.1f}s {of_files:8.1f}s {load:6.1f} {difference:11.1e}", flush=True)
+            times = f"{of_sums:7.1f}s {processor:9.1f}s {of_files:8.1f}s"
+            print(f"{engine:12} {times} {load:6.1f} {difference:11.1e}", flush=True)
             end(engine)
 
 
