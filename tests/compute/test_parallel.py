@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import warnings
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import joblib
 import numpy as np
@@ -305,6 +305,31 @@ def test_dask_is_asked_for_the_cluster_or_for_workers_here(n_jobs, address, opti
     assert clusters._connected_dask(n_jobs, address) is client
     client.status = "closed"
     assert clusters._connected_dask(n_jobs, address) is not client
+
+
+def test_dask_gets_a_task_again_that_was_lost_with_its_worker(monkeypatch):
+    class Client:
+        sent, begun = [], []
+
+        def scatter(self, data, broadcast, hash):
+            assert broadcast
+            assert not hash
+            self.sent.append(data)
+            return [len(self.sent)]
+
+        def submit(self, work, key, held, shard, pure):
+            self.begun.append(held)
+            return SimpleNamespace(result=lambda: held if held > 1 else self.lose())
+
+        def lose(self):
+            raise KeyError("lost dependencies")
+
+    client = Client()
+    monkeypatch.setattr(clusters, "_connected_dask", lambda n_jobs, address: client)
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(CancelledError=KeyError, KilledWorker=IndexError))
+    assert list(map_shards(len, [0], engine=Engine("dask", 2))) == [2]
+    assert client.begun == [1, 2]
+    assert len(client.sent) == 2
 
 
 def test_a_part_of_the_work_that_ends_every_worker_is_given_up():

@@ -43,6 +43,9 @@ class Workers(ABC):
         """Wait for what :meth:`begin` returned."""
         return begun.result()
 
+    def forget(self) -> None:  # noqa: B027 - most keep the task where no worker can lose it
+        """Send the task again: it may have been lost with a worker."""
+
     def cancel(self, begun: Any) -> None:
         """Do not begin what is no longer needed."""
         begun.cancel()
@@ -66,6 +69,7 @@ class Sent:
                 return self._workers.result(self._begun)
             except self._workers.lost as error:
                 self._begun = None
+                self._workers.forget()
                 if not tries_left:
                     raise VistermError(
                         f"{_TRIES} workers in turn were lost with the same part of the work, perhaps for lack of memory"
@@ -135,9 +139,13 @@ class _Dask(Workers):
         self._held: Any = None
 
     def begin(self, shard: bytes) -> Any:
-        if self._held is None or self._held.status != "finished":  # at first, or lost with all workers that had it
-            [self._held] = self._client.scatter([self._task], broadcast=True)
+        if self._held is None:
+            # By a name of its own: if the same task was sent before, Dask may still be about to forget it.
+            [self._held] = self._client.scatter([self._task], broadcast=True, hash=False)
         return self._client.submit(work, self._key, self._held, shard, pure=False)
+
+    def forget(self) -> None:
+        self._held = None
 
 
 @contextmanager
