@@ -74,3 +74,8 @@ class MissingExtraError(VistermError, ImportError):
     def __init__(self, package: str, extra: str | None, purpose: str) -> None:
         wanted = package if extra is None else f"'visterm[{extra}]'"
         super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install {wanted}")
+        self._said = package, extra, purpose
+
+    def __reduce__(self) -> tuple[type, tuple[str, str | None, str]]:
+        """It may come from another process."""
+        return type(self), self._said

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 import threading
 import warnings
+from types import ModuleType, SimpleNamespace
 
 import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
-from visterm.compute import Engine, Shard, map_shards, progress, split, sum_shards
-from visterm.errors import InputError, MissingExtraError
+from visterm.compute import Engine, Shard, clusters, map_shards, progress, split, sum_shards, travelling
+from visterm.errors import InputError, MissingExtraError, VistermError
 
+OWN_DASK = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
 THREADS, PROCESSES = Engine("threads", 2), Engine("processes", 2)
 
 
@@ -226,10 +232,30 @@ def test_an_engine_needs_workers(n_jobs):
         Engine("threads", n_jobs)
 
 
-def test_the_environment_decides_where_no_engine_is_given(monkeypatch):
-    monkeypatch.setenv("VISTERM_ENGINE", "nonsense")
-    with pytest.raises(InputError, match="unknown engine 'nonsense'"):
-        sum_shards(squares, split(10, size=5))
+@pytest.mark.parametrize("engine", [None, Engine.reaching(np.zeros(3))], ids=["not said", "in memory"])
+def test_tasks_that_share_memory_stay_in_threads(engine, monkeypatch):
+    monkeypatch.setenv("VISTERM_ENGINE", "processes:2")
+    done = np.zeros(10)
+    for _ in map_shards(lambda shard: done[shard.rows].fill(1), split(10, size=5), engine=engine):
+        pass
+    assert done.all()
+
+
+def test_features_in_files_are_reached_by_the_engine_of_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("VISTERM_ENGINE", "processes:2")
+    np.save(tmp_path / "X.npy", np.zeros((3, 2)))
+    mapped, inside = np.load(tmp_path / "X.npy", mmap_mode="r"), np.zeros((3, 2))
+    assert Engine.reaching(mapped[1:]) == Engine.reaching({"a": mapped, "b": mapped}) == PROCESSES
+    for kept in (inside, {"a": mapped, "b": inside}, sparse.csr_array(inside), mapped * 2):
+        assert Engine.reaching(kept) == Engine()
+    assert Engine.reaching(np.load(tmp_path / "X.npy", mmap_mode="c")) == Engine()  # changes are not in the file
+
+
+def test_work_of_a_worker_is_not_spread_again(monkeypatch):
+    monkeypatch.setenv("VISTERM_ENGINE", "processes:2")
+    task = travelling.packed(lambda shard: Engine.from_environment())
+    assert travelling.work("of a worker", task, travelling.packed(0)) == Engine(n_jobs=1)
+    assert Engine.from_environment() == PROCESSES
 
 
 @pytest.mark.parametrize(("backend", "package"), [("ray", "ray"), ("dask", "distributed")])
@@ -239,56 +265,73 @@ def test_missing_engines_name_the_extra(backend, package, monkeypatch):
         list(map_shards(squares, split(10, size=5), engine=Engine(backend)))
 
 
-@pytest.mark.parametrize("address", ["", "auto"])
-def test_ray_is_connected_once_and_hands_out_its_list(address, monkeypatch):
-    """With a stand-in for ray: its joblib backend cannot hand out results as they come."""
-    import sys
-    from types import ModuleType
-
-    from joblib._parallel_backends import ThreadingBackend
-
-    class Backend(ThreadingBackend):
-        supports_return_generator = False
-
+@pytest.mark.parametrize(
+    ("n_jobs", "address", "options"),
+    [
+        (-1, "", {"include_dashboard": False, "num_cpus": None}),
+        (2, "", {"include_dashboard": False, "num_cpus": 2}),
+        (2, "auto", {"address": "auto"}),
+    ],
+)
+def test_ray_is_connected_once(n_jobs, address, options, monkeypatch):
     connected = []
-    ray, util, joblib_of_ray = ModuleType("ray"), ModuleType("ray.util"), ModuleType("ray.util.joblib")
+    ray = ModuleType("ray")
     ray.is_initialized = lambda: bool(connected)
-    ray.init = lambda log_to_driver, **options: connected.append(options)
-    joblib_of_ray.register_ray = lambda: joblib.register_parallel_backend("ray", Backend)
-    for module in (ray, util, joblib_of_ray):
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(joblib.parallel, "BACKENDS", joblib.parallel.BACKENDS.copy())
-    shards = split(95, size=10)
-    for _ in range(2):
-        assert list(map_shards(squares, shards, engine=Engine("ray", 2, address))) == [squares(s) for s in shards]
-    assert connected == [{"address": address} if address else {"include_dashboard": False}]
+    ray.init = lambda log_to_driver, logging_level, **given: connected.append(given)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    assert clusters._connected_ray(n_jobs, address) is clusters._connected_ray(n_jobs, address) is ray
+    assert connected == [options]
 
 
 @pytest.mark.parametrize(
-    ("engine", "expected"),
+    ("n_jobs", "address", "options"),
     [
-        (Engine("dask"), {"n_workers": None, "dashboard_address": None}),
-        (Engine("dask", 3), {"n_workers": 3, "dashboard_address": None}),
-        (Engine("dask", 3, "tcp://scheduler:8786"), {"address": "tcp://scheduler:8786"}),
+        (-1, "", OWN_DASK | {"n_workers": None}),
+        (3, "", OWN_DASK | {"n_workers": 3}),
+        (3, "tcp://scheduler:8786", {"address": "tcp://scheduler:8786"}),
     ],
 )
-def test_dask_is_asked_for_the_cluster_or_for_workers_here(engine, expected, monkeypatch):
-    import sys
-    from types import ModuleType
+def test_dask_is_asked_for_the_cluster_or_for_workers_here(n_jobs, address, options, monkeypatch):
+    class Client:
+        def __init__(self, address=None, **options):
+            self.options, self.status = options | ({"address": address} if address else {}), "running"
 
     distributed = ModuleType("distributed")
-    distributed.Client = lambda address=None, **options: options | ({"address": address} if address else {})
+    distributed.Client = Client
     monkeypatch.setitem(sys.modules, "distributed", distributed)
-    assert engine.open() == expected
+    monkeypatch.setattr(clusters, "_clients", {})
+    client = clusters._connected_dask(n_jobs, address)
+    assert client.options == options
+    assert clusters._connected_dask(n_jobs, address) is client
+    client.status = "closed"
+    assert clusters._connected_dask(n_jobs, address) is not client
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("backend", "package"), [("ray", "ray"), ("dask", "distributed")])
-def test_clusters_give_the_same_results(backend, package):
-    installed = pytest.importorskip(package, reason=f"{package} is an optional engine and is not installed")
-    shards = split(95, size=10)
-    try:
-        assert list(map_shards(squares, shards, engine=Engine(backend, 2))) == [squares(shard) for shard in shards]
-    finally:
-        if backend == "ray":
-            installed.shutdown()  # else its processes keep a part of a core busy until all tests have ended
+def test_dask_gets_a_task_again_that_was_lost_with_its_worker(monkeypatch):
+    class Client:
+        sent, begun = [], []
+
+        def scatter(self, data, broadcast, hash):
+            assert broadcast
+            assert not hash
+            self.sent.append(data)
+            return [len(self.sent)]
+
+        def submit(self, work, key, held, shard, pure):
+            self.begun.append(held)
+            return SimpleNamespace(result=lambda: held if held > 1 else self.lose())
+
+        def lose(self):
+            raise KeyError("lost dependencies")
+
+    client = Client()
+    monkeypatch.setattr(clusters, "_connected_dask", lambda n_jobs, address: client)
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(CancelledError=KeyError, KilledWorker=IndexError))
+    assert list(map_shards(len, [0], engine=Engine("dask", 2))) == [2]
+    assert client.begun == [1, 2]
+    assert len(client.sent) == 2
+
+
+def test_a_part_of_the_work_that_ends_every_worker_is_given_up():
+    with pytest.raises(VistermError, match="3 workers in turn were lost"):
+        list(map_shards(lambda shard: os.kill(os.getpid(), signal.SIGKILL), [1], engine=Engine("processes", 1)))

@@ -38,6 +38,24 @@ def test_the_figures_are_those_of_measuring_each_method():
     assert found.left_out == ()
 
 
+def test_workers_elsewhere_find_the_same(request):
+    """Topics cannot take negative numbers, so that they are left out here and there."""
+    methods, data = [registry.get("ridge-tags"), registry.get("slda")], make()
+    data = replace(data, X=data.X - 1)
+    here, begun = compare(methods, lambda recipe: data), request.getfixturevalue("far_workers")
+    found = compare(methods, lambda recipe: data)
+    assert len(begun) == 4
+    assert not any(data.X[:3].tobytes() in each for each in begun)
+    assert list(found.attempts) == list(here.attempts)
+    assert found.skipped == here.skipped
+    assert "slda" in found.skipped
+    for task, performances in here.performances.items():
+        for one, other in zip(performances, found.performances[task], strict=True):
+            assert one.values == other.values
+    late = compare(methods[:1], lambda recipe: data, max_seconds=-1)
+    assert late.left_out == ("ridge-tags",)
+
+
 def test_what_is_better_than_chance_is_told_by_letters():
     found = compare(METHODS, lambda recipe: make())
     assert found.beats[Task.CLASSIFY] == {"majority-class": "", "knn": "a"}

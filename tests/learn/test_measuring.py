@@ -14,6 +14,8 @@ from visterm.contracts.estimator import Estimator
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError
 from visterm.learn import Dataset, Split, as_ranker, fit_method, measure, measured_queries, validation_split
+from visterm.learn.engine import fitting
+from visterm.learn.engine.fitting import Fitted
 from visterm.measures import Accuracy, AveragePrecision, PictureF, PrecisionAt, TopKAccuracy
 from visterm.neighbours import TagFrequency
 from visterm.registry import Method
@@ -281,3 +283,18 @@ def test_class_scores_are_probabilities_or_else_decision_values():
     np.testing.assert_array_equal(class_scores(TwoSides(), X), [[-1, 1], [2, -2]])
     np.testing.assert_array_equal(class_scores(Several(), X), X)
     np.testing.assert_array_equal(class_scores(Sure(), X), [[0.25, 0.75], [-1, 2]])
+
+
+def test_of_many_pictures_workers_elsewhere_add_up_the_features(monkeypatch, request):
+    rng = np.random.default_rng(0)
+    X, tags = rng.random((40, 6)), sparse.csr_array((rng.random((40, 3)) < 0.5).astype(np.float32))
+    data = Dataset("made up", X, np.full(40, -1), (), tags, ("sea", "sky", "car"))
+    method, setting = registry.get("ridge-tags"), {"landmarks": 4}
+    here = Fitted.to(data, method, setting).estimator
+    begun = request.getfixturevalue("far_workers")
+    Fitted.to(data, method, setting)
+    assert begun == []
+    monkeypatch.setattr(fitting, "_FEW", 39)
+    found = Fitted.to(data, method, setting).estimator
+    assert len(begun) == 2  # the sums, and what is known of pictures without themselves
+    np.testing.assert_allclose(found.score_tags(X), here.score_tags(X), atol=1e-6)

@@ -209,7 +209,9 @@ def test_words_of_one_part_only_may_be_left_out():
     assert kept.tags.toarray().tolist() == [[1, 1], [1, 0], [1, 1], [1, 0]]
 
 
-def test_several_experiments_make_one_report(tmp_path):
+@pytest.mark.parametrize("engine", ["here", "elsewhere"])
+def test_several_experiments_make_one_report(tmp_path, engine, request):
+    begun = request.getfixturevalue("far_workers") if engine == "elsewhere" else [0, 1]
     folder = tmp_path / "all"
     (folder / "majority-class").mkdir(parents=True)
     (folder / "majority-class" / "one.toml").write_text(TEXT, encoding="utf-8")
@@ -217,6 +219,7 @@ def test_several_experiments_make_one_report(tmp_path):
     (folder / "majority-class" / "two.toml").write_text(absent, encoding="utf-8")
     report = run_experiments(["all"], folder=folder, data=tmp_path, results=tmp_path / "results")
     assert [found.experiment for found in report.findings] == ["one", "one"]
+    assert len(begun) == 2
     assert report.not_run[0].startswith("two: the data set labelme8 is not in")
     assert report.table.read_text(encoding="utf-8") == markdown(report.findings)
     assert report.table == tmp_path / "results" / "experiments.md"

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from visterm.compute import parallel
 from visterm.errors import InputError
 from visterm.topics import LDA, infer_topics, normalised, start_topics
+from visterm.topics.inference import em
 
 
 def pictures(n_pictures=200, n_topics=3, n_codewords=30, seed=0, length=80):
@@ -110,3 +112,17 @@ def test_new_pictures_have_the_codewords_of_the_model():
     model = LDA(2, max_iter=3, random_state=0).fit(X)
     with pytest.raises(InputError, match="6"):
         model.transform(X[:, :5])
+
+
+def test_workers_elsewhere_infer_the_same_topics(monkeypatch, request):
+    """Bags are laid out in files; topics travel, and the posterior of each picture."""
+    bags, _ = pictures(90)
+    alone = LDA(n_topics=3, max_iter=3, random_state=0).fit(bags)
+    monkeypatch.setattr(em, "_LAID_OUT_FROM", 10)
+    monkeypatch.setattr(em, "_SHARD_PICTURES", 10)
+    monkeypatch.setattr(parallel, "_ROWS_ELSEWHERE", 10)
+    begun = request.getfixturevalue("far_workers")
+    found = LDA(n_topics=3, max_iter=3, random_state=0).fit(bags)
+    assert len(begun) >= 3 * 8
+    np.testing.assert_allclose(found.topic_codewords_, alone.topic_codewords_, atol=1e-12)
+    np.testing.assert_allclose(found.transform(bags), alone.transform(bags), atol=1e-12)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from visterm.collection.text_view import newest_model
 from visterm.compute import progress
-from visterm.compute.parallel import split
+from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.contracts import Features, Task, n_pictures
 from visterm.documents.wording import counted
 from visterm.errors import InputError, VistermError
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 #: Where readers compute nothing, they still score this many pictures, which takes a fraction of a second.
 MOST_WHILE_ASKED = 500
-#: Numbers computed at a time: pictures times words or dimensions.
-_BLOCK = 2_000_000
+#: Numbers computed at a time: pictures times words or dimensions; and the fewest pictures.
+_BLOCK, _FEWEST = 2_000_000, 64
 #: A classifier without probabilities gets its measured accuracy as the probability; this value if it was not measured.
 _UNMEASURED_ACCURACY = 0.5
 _LEAST = 1e-4
@@ -235,7 +235,7 @@ def _current(
     missing = list(keys) if index is None else index.missing(keys)
     note = None
     if missing:
-        from visterm.collection.features import describe, stored_features
+        from visterm.collection.features import describe
 
         without = opened.library.missing(model.recipe, missing)
         if without:
@@ -247,12 +247,10 @@ def _current(
             note = f"{counted(len(missing), 'picture')} left out for now: {info.name} has not looked at them yet"
             missing = []
         with progress.task(f"Scoring pictures with {info.name}", total=len(missing)) as bar:
-            for shard in split(len(missing), size=max(64, min(4096, _BLOCK // (n_dims or 64)))):
+            shards = split(len(missing), size=max(_FEWEST, min(4096, _BLOCK // (n_dims or 64))))
+            found = _of_shards(opened, model, missing, shards, vectors, n_dims)
+            for shard, rows in zip(shards, found, strict=True):
                 some = missing[shard.rows]
-                features = stored_features(opened, model.recipe, some)
-                with using(model):
-                    rows = vectors(features)
-                    checked_scores(rows, len(some), n_dims or rows.shape[1])
                 try:
                     if index is None:
                         about = f"{info.name} {kind}"
@@ -270,6 +268,40 @@ def _current(
     snapshot = index.snapshot()
     _forget(opened, index)
     return Scored(snapshot, note)
+
+
+def _of_shards(
+    opened: Opened,
+    model: Model,
+    keys: Sequence[str],
+    shards: Sequence[Shard],
+    vectors: Callable[[Features], NDArray[Any]],
+    n_dims: int | None,
+) -> Iterator[NDArray[Any]]:
+    """The checked vectors of pictures, shard by shard; workers elsewhere are told where the features lie.
+
+    The first shard stays here: what a measure lacks is guessed from it, once for all.
+    """
+    from visterm.collection.features import stored_features
+    from visterm.features import one_or_several
+
+    def checked(X: Features) -> Any:
+        with using(model):
+            rows = vectors(X)
+            return checked_scores(rows, n_pictures(X), n_dims or rows.shape[1])
+
+    engine = Engine.from_environment()
+    here = shards[:1] if engine.is_elsewhere else shards
+    for shard in here:
+        yield checked(stored_features(opened, model.recipe, keys[shard.rows]))
+    located = [opened.library.located(model.recipe, keys[shard.rows]) for shard in shards[len(here) :]]
+    if located:
+        yield from map_shards(
+            lambda some: checked(one_or_several({output: rows.read() for output, rows in some.items()})),
+            located,
+            engine=engine,
+            description="Scoring pictures",
+        )
 
 
 def _folder(opened: Opened, model: Model, kind: str) -> Path:

@@ -1,6 +1,7 @@
 from . import device as device
 from . import memory as memory
 from . import progress as progress
+from .addressed import AddressedRows as AddressedRows
 from .device import Device as Device
 from .device import choose_device as choose_device
 from .halves import singles as singles
@@ -22,6 +23,7 @@ from .threads import one_blas_thread as one_blas_thread
 
 __all__ = [
     "BACKENDS",
+    "AddressedRows",
     "Bar",
     "Bars",
     "Device",

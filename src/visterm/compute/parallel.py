@@ -7,27 +7,35 @@ the GIL. Processes, Ray and Dask are chosen by configuration and run the same ta
 
 import os
 import re
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from visterm.compute import progress
 from visterm.compute.threads import n_cores, one_blas_thread
-from visterm.errors import InputError, MissingExtraError
+from visterm.errors import InputError
 
 S = TypeVar("S")
 R = TypeVar("R")
+T = TypeVar("T", covariant=True)
 
 BACKENDS = ("threads", "processes", "ray", "dask")
-_JOBLIB_NAMES = {"processes": "loky", "ray": "ray", "dask": "dask"}
 #: Shards of each thread that are begun before earlier results are taken: one slow shard does not stop the others.
 _AHEAD = 4
+#: Rows that a task elsewhere adds up before it sends the sums, and the number of tasks from which on it adds up more.
+_ROWS_ELSEWHERE, _MOST_TASKS = 16_384, 1024
+
+
+class Begun(Protocol[T]):
+    """A result that is being computed."""
+
+    def result(self) -> T: ...  # noqa: D102
+    def cancel(self) -> object: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +85,31 @@ class Engine:
 
     @classmethod
     def from_environment(cls) -> "Engine":
-        """The engine named by ``VISTERM_ENGINE``, or threads on every core."""
-        return cls.parse(os.environ.get("VISTERM_ENGINE", "threads"))
+        """The engine named by ``VISTERM_ENGINE``, or threads on every core; what a worker calls is not spread again."""
+        named = cls.parse(os.environ.get("VISTERM_ENGINE", "threads"))
+        if named.is_elsewhere:
+            from visterm.compute.travelling import is_worker
 
-    def open(self) -> AbstractContextManager[Any]:
-        """Connect to the engine for the duration of a ``with`` block."""
-        if self.backend == "ray":
-            _connect_ray(self.address)
-        elif self.backend == "dask":
-            return _dask_client(self.address, self.n_jobs)
-        return nullcontext()
+            return cls(n_jobs=1) if is_worker.get() else named
+        return named
+
+    @classmethod
+    def reaching(cls, data: Any) -> "Engine":
+        """The engine for tasks over the rows of features ``data``, a matrix or a mapping of name to matrix.
+
+        Workers elsewhere open memory maps by their path. What lies in memory is shared by threads and never sent.
+        """
+        engine = cls.from_environment()
+        if engine.backend != "threads":
+            from visterm.compute.travelling import lies_in_files
+
+            return engine if lies_in_files(data) else cls()
+        return engine
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether workers share no memory with the caller."""
+        return self.backend != "threads"
 
 
 def split(n_rows: int, *, size: int, source: str = "") -> list[Shard]:
@@ -100,6 +123,20 @@ def split(n_rows: int, *, size: int, source: str = "") -> list[Shard]:
     return [Shard(start, min(start + size, n_rows), source) for start in range(0, n_rows, size)]
 
 
+def rows_of_task(n_rows: int, size: int, engine: Engine) -> int:
+    """How many of ``n_rows`` rows a task adds up: ``size`` in threads, more elsewhere, where its sums must travel.
+
+    The number of tasks is a multiple of four, so that a few workers end at about the same time.
+
+    >>> [rows_of_task(n, 2048, Engine("processes")) for n in (100, 100_000, 10**8)]
+    [2048, 12500, 97657]
+    """
+    if not engine.is_elsewhere:
+        return size
+    n_tasks = min(_MOST_TASKS, 4 * -(-n_rows // (4 * _ROWS_ELSEWHERE)))
+    return max(size, -(-n_rows // max(1, n_tasks)))
+
+
 def map_shards(
     task: Callable[[S], R],
     shards: Sequence[S],
@@ -108,19 +145,20 @@ def map_shards(
     description: str = "Working",
     ahead: int = _AHEAD,
 ) -> Iterator[R]:
-    """Yield ``task(shard)`` for every shard, in order, computed on ``engine``; progress is shown as ``description``.
+    """Yield ``task(shard)`` for every shard, in order; progress is shown as ``description``.
 
-    At most ``ahead`` results of each thread are begun and not yet taken: fewer take less memory, if results are large.
+    Without an ``engine``, tasks run in threads, which share the caller's memory and may write to it. On any other
+    engine all that counts is the result, and a task may be repeated: see :meth:`Engine.reaching`. At most ``ahead``
+    results of each worker are begun and not yet taken: fewer take less memory, if results are large.
 
     >>> list(map_shards(len, split(10, size=4), engine=Engine(n_jobs=2)))
     [4, 4, 2]
     """
-    engine = engine or Engine.from_environment()
+    engine = engine or Engine()
     with (
         progress.task(description, total=sum(_weight(shard) for shard in shards)) as bar,
-        engine.open(),
         _blas_threads(engine),
-        _results(task, shards, engine, ahead) as results,
+        (_elsewhere if engine.is_elsewhere else _in_threads)(task, shards, engine, ahead) as results,
     ):
         for shard, result in zip(shards, results, strict=True):
             bar.advance(_weight(shard))
@@ -129,65 +167,51 @@ def map_shards(
 
 def _blas_threads(engine: Engine) -> AbstractContextManager[Any]:
     """One BLAS thread for each of our threads: with more threads than cores, they would wait for each other."""
-    return nullcontext() if engine.backend != "threads" or engine.n_jobs == 1 else one_blas_thread()
+    return nullcontext() if engine.is_elsewhere or engine.n_jobs == 1 else one_blas_thread()
 
 
 @contextmanager
-def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine, ahead: int) -> Iterator[Iterator[R]]:
-    """The results in order; work that is no longer needed is cancelled while the engine is still open."""
-    if engine.backend == "threads":
-        n_threads = n_cores() if engine.n_jobs == -1 else engine.n_jobs
-        with _results_of_threads(task, shards, n_threads, ahead) as results:
-            yield results
-        return
-    import joblib
+def _elsewhere(task: Callable[[S], R], shards: Sequence[S], engine: Engine, ahead: int) -> Iterator[Iterator[R]]:
+    """The results in order; work that is no longer needed is cancelled."""
+    from visterm.compute.clusters import workers
 
-    # Ray's backend cannot return results one by one.
-    return_as = "list" if engine.backend == "ray" else "generator"
-    # The configuration ends before the first result: it must not affect what the caller does between results.
-    with joblib.parallel_config(backend=_JOBLIB_NAMES[engine.backend], n_jobs=engine.n_jobs):
-        # A number, not joblib's "2 * n_jobs": threads of Python 3.11 that parse Python at the same time can fail.
-        pre_dispatch = 2 * joblib.effective_n_jobs(engine.n_jobs)
-        parallel = joblib.Parallel(return_as=return_as, pre_dispatch=pre_dispatch)
-        results = parallel(joblib.delayed(task)(shard) for shard in shards)
-    if isinstance(results, list):
-        yield iter(results)
+    if not shards:
+        yield iter(())
         return
-    try:
-        yield results
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # joblib warns of unused results, but the caller may stop early
-            results.close()
+    with workers(task, engine.backend, engine.n_jobs, engine.address) as ready:
+        begun: deque[Begun[R]] = deque()
+        try:
+            # While a result travels, its worker has another shard.
+            yield _in_order(ready.submit, shards, max(2, ahead) * ready.n_workers, begun)
+        finally:
+            for each in begun:
+                each.cancel()
 
 
 @contextmanager
-def _results_of_threads(
-    task: Callable[[S], R], shards: Sequence[S], n_threads: int, ahead: int
-) -> Iterator[Iterator[R]]:
+def _in_threads(task: Callable[[S], R], shards: Sequence[S], engine: Engine, ahead: int) -> Iterator[Iterator[R]]:
     """The results in order. At the end no thread works any more, whether all results were taken or not.
 
     A thread that still ran a network when the interpreter ends would abort the process; joblib does not wait for its
     threads.
     """
-    n_threads = min(n_threads, len(shards))
+    n_threads = min(n_cores() if engine.n_jobs == -1 else engine.n_jobs, len(shards))
     if n_threads <= 1:
         yield map(task, shards)
         return
     pool = ThreadPoolExecutor(n_threads)
     try:
-        yield _in_order(pool, task, shards, ahead * n_threads)
+        yield _in_order(lambda shard: pool.submit(task, shard), shards, ahead * n_threads, deque())
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _in_order(pool: ThreadPoolExecutor, task: Callable[[S], R], shards: Sequence[S], ahead: int) -> Iterator[R]:
-    """``task(shard)`` for every shard, in order; at most ``ahead`` results are begun and not yet taken."""
-    begun: deque[Future[R]] = deque()
+def _in_order(submit: Callable[[S], Begun[R]], shards: Sequence[S], ahead: int, begun: deque[Begun[R]]) -> Iterator[R]:
+    """The result for every shard, in order; at most ``ahead`` results are ``begun`` and not yet taken."""
     for shard in shards:
         if len(begun) == ahead:
             yield begun.popleft().result()
-        begun.append(pool.submit(task, shard))
+        begun.append(submit(shard))
     while begun:
         yield begun.popleft().result()
 
@@ -208,26 +232,3 @@ def sum_shards(
 
 def _weight(shard: object) -> int:
     return len(shard) if isinstance(shard, Shard) else 1
-
-
-def _connect_ray(address: str) -> None:
-    try:
-        import ray
-        from ray.util.joblib import register_ray
-    except ImportError as error:
-        raise MissingExtraError("ray", "ray", "the engine 'ray'") from error
-    if not ray.is_initialized():
-        # A cluster of our own needs no web page; that of a cluster that exists is not ours to turn off.
-        options: dict[str, Any] = {"address": address} if address else {"include_dashboard": False}
-        ray.init(log_to_driver=False, **options)
-    register_ray()
-
-
-def _dask_client(address: str, n_jobs: int) -> AbstractContextManager[Any]:
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise MissingExtraError("distributed", "dask", "the engine 'dask'") from error
-    if address:
-        return Client(address)
-    return Client(n_workers=None if n_jobs == -1 else n_jobs, dashboard_address=None)

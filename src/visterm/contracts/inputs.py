@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from visterm.compute.addressed import AddressedRows
 from visterm.compute.halves import singles
 from visterm.compute.rows import slices
 from visterm.contracts.tasks import UNKNOWN_CLASS
@@ -63,14 +64,26 @@ def in_single(X: Matrix) -> Matrix:
 
 
 def check_features(
-    estimator: Any, X: Any, *, fitting: bool, non_negative: bool = False, halves: bool = False
+    estimator: Any,
+    X: Any,
+    *,
+    fitting: bool,
+    non_negative: bool = False,
+    halves: bool = False,
+    addresses: bool = False,
 ) -> Matrix:
     """``X`` as a finite float array or CSR matrix of the width the estimator was fitted with.
 
     float32 and float64 are kept, anything else becomes float32. Fitting sets ``n_features_in_``. Methods that work on
     counts and histograms require ``non_negative`` values. Methods that widen a block at a time take ``halves`` as they
-    are: a copy of a wide feature would need twice its memory.
+    are: a copy of a wide feature would need twice its memory. Those that only take rows of them keep ``addresses``; for
+    others, features at an address are read whole.
     """
+    if isinstance(X, AddressedRows):
+        if addresses:  # whoever reads rows checks that they are finite
+            check_features(estimator, np.zeros((int(fitting), X.shape[1]), np.float32), fitting=fitting)
+            return X
+        X = X[:]
     if halves and _is_half(X):
         for number, block in enumerate(_row_blocks(X)):
             check_features(estimator, block, fitting=fitting and number == 0, non_negative=non_negative)
@@ -106,7 +119,7 @@ def _row_blocks(X: NDArray[Any]) -> Iterator[NDArray[Any]]:
     return (X[rows] for rows in slices(len(X), max(1, _BLOCK // X.shape[1])))
 
 
-def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str, Matrix]:
+def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool, addresses: bool = False) -> dict[str, Matrix]:
     """``X`` as several named features of the same pictures; a plain matrix is one feature, called ``x``.
 
     Each feature is checked as in :func:`check_features`. Fitting sets ``n_features_in_`` (the total width) and
@@ -115,7 +128,7 @@ def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str,
     if not is_several(X):
         if not fitting and set(getattr(estimator, "feature_widths_", {"x": 0})) != {"x"}:
             raise InputError(f"X must map names to features: {', '.join(estimator.feature_widths_)}")
-        checked = check_features(estimator, X, fitting=fitting, halves=True)
+        checked = check_features(estimator, X, fitting=fitting, halves=True, addresses=addresses)
         if fitting:
             estimator.feature_widths_ = {"x": int(checked.shape[1])}
         return {"x": checked}

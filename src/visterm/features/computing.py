@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from visterm.catalogue.healing import read_picture
 from visterm.catalogue.records import Skipped
-from visterm.compute.parallel import map_shards
+from visterm.compute.parallel import Engine, map_shards
 from visterm.errors import MissingExtraError, VistermError
 from visterm.vision.decode import decode_sizes
 from visterm.vision.recipes.base import Recipe
@@ -54,7 +54,8 @@ def computed(subjects: Sequence[Subject], recipes: Sequence[Recipe]) -> Iterator
 
     batches = [subjects[start : start + _PICTURES_PER_TASK] for start in range(0, len(subjects), _PICTURES_PER_TASK)]
     names = ", ".join(recipe.name for recipe in recipes)
-    for results in map_shards(compute, batches, description=f"Computing {names}"):
+    engine = Engine.from_environment()  # workers read the pictures by themselves
+    for results in map_shards(compute, batches, engine=engine, description=f"Computing {names}"):
         yield from results
 
 

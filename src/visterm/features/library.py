@@ -17,7 +17,7 @@ from visterm.errors import VistermError
 from visterm.features._keys import KeyIndex, common
 from visterm.features.computing import Subject, computed
 from visterm.features.learned import is_outgrown, learn, n_learned, remember
-from visterm.features.store import FeatureStore, FeatureWriter
+from visterm.features.store import FeatureStore, FeatureWriter, LocatedRows
 from visterm.storage import BusyError, WriteLock, make_folder
 from visterm.vision.recipes import recipe as recipe_named
 from visterm.vision.recipes import recipe_names
@@ -167,6 +167,10 @@ class FeatureLibrary:
     def features(self, recipe: Recipe, keys: Sequence[str]) -> dict[str, Any]:
         """The stored features of the pictures with these hashes, by the recipe's outputs."""
         return {output: store.rows(keys) for output, store in self._stores(recipe).stores.items()}
+
+    def located(self, recipe: Recipe, keys: Sequence[str]) -> dict[str, LocatedRows]:
+        """Where the features of these pictures lie, by the recipe's outputs."""
+        return {output: store.located(keys) for output, store in self._stores(recipe).stores.items()}
 
     def store(self, recipe: Recipe, output: str) -> FeatureStore:
         """The store of one output of ``recipe``."""

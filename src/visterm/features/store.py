@@ -7,6 +7,7 @@ of readers can read while one writer writes. :meth:`FeatureStore.compact` drops 
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,18 @@ from visterm.storage import DenseRows, MappedRows, RowSpec, cut
 _BATCH_BYTES = 32 * 2**20
 #: Memory of a row that waits to be written, besides its values: the key and Python's objects.
 _ROW_OVERHEAD = 2048
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocatedRows:
+    """Rows of a store: the files, mapped, and the positions of the rows there."""
+
+    files: MappedRows
+    positions: NDArray[np.int64]
+
+    def read(self) -> Any:
+        """The rows, as :meth:`FeatureStore.rows` gives them."""
+        return self.files.gather(self.positions)
 
 
 class FeatureStore:
@@ -106,6 +119,10 @@ class FeatureStore:
             raise InputError(f"a block holds at least one byte, not {block_bytes}")
         mapped, positions = self._locate(keys)
         return _stream(mapped, positions, block_bytes)
+
+    def located(self, keys: Sequence[str]) -> "LocatedRows":
+        """Where the rows of ``keys`` lie: a worker elsewhere is told this, and reads them."""
+        return LocatedRows(*self._locate(keys))
 
     def mapped(self) -> tuple[KeyIndex, np.memmap[Any, Any]]:
         """The row of each key and all dense rows, mapped; both stay as they are, whatever is written."""

@@ -70,6 +70,10 @@ class Model:
         """A model of parts that are already in memory."""
         return cls(info, lambda: Parts(estimator, recipe, relevance))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To workers elsewhere it goes with its parts, read."""
+        return type(self).of, (self.info, self.estimator, self.recipe, self.relevance)
+
     @property
     def estimator(self) -> Any:
         """The fitted estimator."""

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from string import ascii_letters
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from visterm import registry
+from visterm.compute.parallel import Engine, map_shards
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.learn import STANDARD_MEASURES, Dataset, Performance, Split, has_labels, validation_split
 from visterm.learn.engine.attempts import Attempt, Candidate, attempt, repeated
 from visterm.learn.engine.significance import letters
 from visterm.registry import Method
+
+#: There was no time for a candidate.
+Late: TypeAlias = Literal["late"]
+LATE: Late = "late"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,35 +90,65 @@ def compare(
     >>> comparison.skipped
     {'knn-tags globals': 'knn-tags takes one feature, and globals has 8'}
     """
-    stop = time.perf_counter() + max_seconds
+    stop = time.time() + max_seconds
     chosen = list(methods) or registry.methods()
     candidates = _candidates(chosen, recipes)
     skipped = {name: reason for name, each in candidates.items() if (reason := _cannot_take(each))}
     if skipped and all(name in skipped or each.method.is_baseline for name, each in candidates.items()):
         raise InputError(_nothing_measured(skipped))
-    attempts: dict[str, Attempt] = {}
-    left_out: list[str] = []
+    outcomes: dict[str, Attempt | Late | InputError | None] = {}
     datasets: dict[str, tuple[Dataset, list[Split]]] = {}
-    for name, each in candidates.items():
-        if name in skipped:
+    for recipe, group in _by_recipe([name for name in candidates if name not in skipped], candidates):
+        if time.time() > stop and not any(candidates[name].method.is_baseline for name in group):
+            outcomes |= dict.fromkeys(group, LATE)
             continue
-        if not each.method.is_baseline and time.perf_counter() > stop:
-            left_out.append(name)
-            continue
-        if each.recipe not in datasets:
-            data = data_of(each.recipe)
-            datasets[each.recipe] = data, _splits(data)
-        data, splits = datasets[each.recipe]
-        if not has_labels(each.method, data):
-            continue
-        try:
-            attempts[name] = attempt(each, data.without_features() if each.method.is_baseline else data, splits)
-        except InputError as error:
-            skipped[name] = str(error)
+        if recipe not in datasets:
+            data = data_of(recipe)
+            datasets[recipe] = data, _splits(data)
+        found = _outcomes([candidates[name] for name in group], *datasets[recipe], stop)
+        outcomes |= dict(zip(group, found, strict=True))
+    ordered = {name: outcomes[name] for name in candidates if name in outcomes}
+    attempts = {name: found for name, found in ordered.items() if isinstance(found, Attempt)}
+    left_out = [name for name, found in ordered.items() if found == LATE]
+    skipped |= {name: str(found) for name, found in ordered.items() if isinstance(found, InputError)}
     asked = [each.method for name, each in candidates.items() if each.method in chosen and name not in skipped]
     if not attempts or not asked:
         raise InputError(_nothing_measured(skipped))
     return _comparison(asked, attempts, datasets, tuple(left_out), skipped)
+
+
+def _by_recipe(names: Sequence[str], candidates: Mapping[str, Candidate]) -> list[tuple[str, list[str]]]:
+    """Those with the same recipe that follow each other; all of them, if workers elsewhere take them at a time."""
+    if Engine.from_environment().is_elsewhere:
+        names = sorted(names, key=lambda name: candidates[name].recipe)
+    return [(recipe, list(group)) for recipe, group in groupby(names, key=lambda name: candidates[name].recipe)]
+
+
+def _outcomes(
+    candidates: Sequence[Candidate], data: Dataset, splits: list[Split], stop: float
+) -> Iterable[Attempt | Late | InputError | None]:
+    """An attempt of each candidate that has labels to learn from, or why there is none.
+
+    Workers elsewhere get the labels, and open the features, which are laid out for them.
+    """
+
+    def outcome(each: Candidate) -> Attempt | Late | InputError | None:
+        if not each.method.is_baseline and time.time() > stop:
+            return LATE
+        if not has_labels(each.method, data):
+            return None
+        try:
+            return attempt(each, data.without_features() if each.method.is_baseline else data, splits)
+        except InputError as error:
+            return error
+
+    engine = Engine.from_environment()
+    if not engine.is_elsewhere:
+        return map(outcome, candidates)
+    from visterm.compute.travelling import laid_out
+
+    data = replace(data, X=laid_out(data.X))
+    return map_shards(outcome, candidates, engine=engine, ahead=1, description="Comparing methods")
 
 
 def _candidates(chosen: Sequence[Method], recipes: Sequence[str]) -> dict[str, Candidate]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from visterm.compute import progress
+from visterm.compute import Engine, progress
 from visterm.contracts import Task
 from visterm.learn import Dataset
 from visterm.learn.engine.completeness import completed
 from visterm.ranking.tag_ranker import TagRanker
 from visterm.registry import Method
+
+#: Of more pictures, methods learn by sums.
+_FEW = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,8 +34,17 @@ class Fitted:
         """Fit the method to all of ``train``; ``doing`` is what people see meanwhile."""
         started = time.perf_counter()
         with progress.task(doing.format(method.name)):
-            estimator = fit_method(method, train, parameters)
+            estimator = fit_method(method, _reachable(train), parameters)
         return cls(method, estimator, train, time.perf_counter() - started)
+
+
+def _reachable(train: Dataset) -> Dataset:
+    """The same pictures; if they are many, and workers elsewhere learn from them, their features lie in files."""
+    if len(train) <= _FEW or not Engine.from_environment().is_elsewhere:
+        return train
+    from visterm.compute.travelling import laid_out
+
+    return replace(train, X=laid_out(train.X))
 
 
 def fit_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Any:

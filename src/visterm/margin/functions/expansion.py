@@ -69,7 +69,9 @@ class ExpansionEstimator(Estimator):
             raise InputError(
                 f"the kernel {name} takes one feature, but X has {len(X)}: choose auto or weighted-product"
             )
-        checked = check_features(self, X, fitting=True, halves=True)
+        # With a number of landmarks, only some rows are taken at a time.
+        by_sums = isinstance(getattr(self, "landmarks", None), int) and name != "precomputed"
+        checked = check_features(self, X, fitting=True, halves=True, addresses=by_sums)
         return kernels.check_square(checked) if name == "precomputed" else checked
 
     def _kernel_for(self, X: Features) -> str:

@@ -6,32 +6,35 @@ It is exact if every picture is a landmark. Ridge regression on these features i
 (:mod:`visterm.margin.solver.sums`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.compute.parallel import Engine, Shard, map_shards, split
+from visterm.compute.parallel import Engine, map_shards, rows_of_task, split
+from visterm.compute.rows import slices
 from visterm.contracts import Features, take
+from visterm.contracts.labelled_rows import LabelledRows, labelled_shards
 from visterm.errors import InputError
 from visterm.margin.functions import on_device
 from visterm.margin.functions.compared import Compared
 from visterm.margin.solver.sums import LeftOut, Sums, inverse_factor
 
 Array = NDArray[Any]
+T = TypeVar("T")
 
 #: Pictures of a shard: the Gram matrix of their features takes longer than adding it to that of others.
 SHARD_ROWS = 2048
 #: Added to the diagonal of the landmarks' kernel, as a share of its mean, in double and in single precision: copies of
 #: a picture may be landmarks. Tenfold until the kernel has a factor, up to the last.
 _JITTER, _JITTER_OF_SINGLES, _LARGEST_JITTER = 1e-9, 1e-5, 1e-2
-#: Threads share the memory of the pictures, and each waits for no more than one result of its own to be added.
-_ENGINE, _AHEAD = Engine(), 1
+#: Each worker waits for no more than one result of its own to be added.
+_AHEAD = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,11 +106,7 @@ class Lesson:
         if (device := on_device.device_for(features)) is not None:
             return on_device.sums(self, features, device)
         total = Sums.nothing(features.width, self.targets.shape[1], features.dtype)
-
-        def of(shard: Shard) -> Sums:
-            return Sums.of(features(take(self.X, self.rows[shard.rows])), self.targets[shard.rows])
-
-        for part in map_shards(of, self._shards(), engine=_ENGINE, ahead=_AHEAD, description="Learning"):
+        for part in self._added_up(lambda X, targets: Sums.of(features(X), targets), "Learning"):
             total += part
         return total
 
@@ -115,27 +114,37 @@ class Lesson:
         """What is known of all pictures without themselves, by rotated features and their weights."""
         if (device := on_device.device_for(features)) is not None:
             return on_device.left_out(self, features, weights, device)
-
-        def of(shard: Shard) -> LeftOut:
-            return LeftOut.of(features(take(self.X, self.rows[shard.rows])), self.targets[shard.rows], weights)
-
-        return reduce(add, map_shards(of, self._shards(), engine=_ENGINE, ahead=_AHEAD, description="Leaving out"))
+        parts = self._added_up(lambda X, targets: LeftOut.of(features(X), targets, weights), "Leaving out")
+        return reduce(add, parts)
 
     def mapped(self, features: FeatureMap, places: Array) -> Array:
         """(len(places), width): the features of some of the pictures."""
         found = np.empty((len(places), features.width), features.dtype)
-
-        def keep(shard: Shard) -> None:
-            found[shard.rows] = features(take(self.X, self.rows[places[shard.rows]]))
-
-        for _ in map_shards(
-            keep, split(len(places), size=SHARD_ROWS), engine=_ENGINE, description="Comparing pictures"
-        ):
-            pass
+        X, rows = self.X, self.rows[places]
+        shards = split(len(rows), size=SHARD_ROWS)
+        parts = map_shards(
+            lambda shard: features(take(X, rows[shard.rows])),
+            shards,
+            engine=Engine.reaching(X),
+            ahead=_AHEAD,
+            description="Comparing pictures",
+        )
+        for shard, part in zip(shards, parts, strict=True):
+            found[shard.rows] = part
         return found
 
-    def _shards(self) -> list[Shard]:
-        return split(len(self.rows), size=SHARD_ROWS)
+    def _added_up(self, of: Callable[[Features, sparse.csr_array], T], description: str) -> Iterator[T]:
+        """What some pictures and their targets add up to, for every shard of them, on the engine that reaches them."""
+        X, engine = self.X, Engine.reaching(self.X)
+
+        def of_shard(shard: LabelledRows) -> T:
+            blocks = (of(take(X, shard.taken[some]), shard.labels[some]) for some in slices(len(shard), SHARD_ROWS))
+            merge: Callable[[Any, Any], Any] = add
+            return reduce(merge, blocks)
+
+        size = rows_of_task(len(self.rows), SHARD_ROWS, engine)
+        shards = labelled_shards(self.rows, self.targets, size=size)
+        return map_shards(of_shard, shards, engine=engine, ahead=_AHEAD, description=description)
 
 
 def near_centres(gram: Array, n: int, rng: np.random.Generator) -> Array:

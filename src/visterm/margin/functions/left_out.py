@@ -1,6 +1,5 @@
 """Ridge regressions that score a picture they learned from as if it had been left out."""
 
-from collections.abc import Iterator
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -8,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from visterm.compute.parallel import Engine, Shard, map_shards, rows_of_task, split
+from visterm.compute.rows import slices
 from visterm.contracts import Features, Scores, is_several, n_pictures, take
 from visterm.margin.functions import kernels
 from visterm.margin.functions.by_landmarks import ByLandmarks, LandmarkFit
@@ -71,7 +72,7 @@ class LeavesOut(ByLandmarks):
 
     def _keep_own_of(self, fit: LandmarkFit, *, more: bool = False) -> None:
         """Keep what leaves the pictures of a fit by landmarks out, with ``more`` besides those kept earlier."""
-        prints = np.concatenate(list(_prints(fit.lesson.X, fit.lesson.rows)))
+        prints = _prints(fit.lesson.X, fit.lesson.rows)
         leverages, targets = fit.left_out.leverages, sparse.csr_array(fit.lesson.targets, dtype=np.float32)
         if more:
             prints = np.concatenate([self.own_prints_, prints])
@@ -84,7 +85,7 @@ class LeavesOut(ByLandmarks):
     def _task_scores(self, X: Features, tasks: slice = slice(None)) -> Scores:
         scores = super()._task_scores(X, tasks)
         if self._leaves_out and hasattr(self, "own_prints_") and n_pictures(X):
-            prints = np.concatenate(list(_prints(X, np.arange(n_pictures(X)))))
+            prints = _prints(X, np.arange(n_pictures(X)))
             places = np.searchsorted(self.own_prints_, prints).clip(max=len(self.own_prints_) - 1)
             known = np.flatnonzero(self.own_prints_[places] == prints)
             h = self.own_leverages_[places[known], None]
@@ -102,8 +103,8 @@ class LeavesOut(ByLandmarks):
         return scores
 
 
-def _prints(X: Features, rows: NDArray[Any]) -> Iterator[NDArray[np.uint64]]:
-    """A number for each of the rows of one or several features that tells whether two are the same, some at a time.
+def _prints(X: Features, rows: NDArray[Any]) -> NDArray[np.uint64]:
+    """A number for each of the rows of one or several features that tells whether two are the same.
 
     It is the sum of the bits of the values in single precision, each times a random odd number. Zeros add nothing, so
     that the form of a matrix, dense or sparse, does not matter.
@@ -114,12 +115,17 @@ def _prints(X: Features, rows: NDArray[Any]) -> Iterator[NDArray[np.uint64]]:
         name: rng.integers(2**63, size=several[name].shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
         for name in sorted(several)
     }
-    for start in range(0, len(rows), _PRINTED_ROWS):
-        some = rows[start : start + _PRINTED_ROWS]
-        prints = np.zeros(len(some), np.uint64)
-        for name, by in factors.items():
-            prints += _print_of(take(several[name], some), by)
-        yield prints
+
+    def of_shard(shard: Shard) -> NDArray[np.uint64]:
+        blocks = [rows[shard.rows][some] for some in slices(len(shard), _PRINTED_ROWS)]
+        found = [[_print_of(take(several[name], some), by) for name, by in factors.items()] for some in blocks]
+        return np.concatenate([np.sum(of_features, axis=0, dtype=np.uint64) for of_features in found])
+
+    if len(rows) <= _PRINTED_ROWS:
+        return of_shard(Shard(0, len(rows)))
+    engine = Engine.reaching(several)
+    shards = split(len(rows), size=rows_of_task(len(rows), _PRINTED_ROWS, engine))
+    return np.concatenate(list(map_shards(of_shard, shards, engine=engine, description="Remembering pictures")))
 
 
 def _print_of(matrix: Any, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -2,15 +2,25 @@
 
 from copy import deepcopy
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.compute.parallel import split, sum_shards
+from visterm.compute.parallel import Engine, rows_of_task, sum_shards
 from visterm.compute.rows import slices
-from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, declared, in_single, n_pictures
+from visterm.contracts import (
+    Estimator,
+    Matrix,
+    check_feature_mapping,
+    check_tags,
+    declared,
+    in_single,
+    n_pictures,
+    take,
+)
+from visterm.contracts.labelled_rows import LabelledRows, labelled_shards
 from visterm.errors import InputError
 
 #: At most this many pictures are centred and multiplied at a time: a block and its product stay in the processor's
@@ -61,14 +71,14 @@ class Moments(Estimator):
         ``rows`` are the pictures that count (None: all); the features of the others are not copied.
         """
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True)
+        features = check_feature_mapping(self, X, fitting=True, addresses=True)
         return self._take(self._of(features, self._second_view(tags, n_pictures(features)), rows))
 
     def partial_fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
         """Add more pictures; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "n_pictures_"):
             return self.fit(X, tags, rows=rows)
-        features = check_feature_mapping(self, X, fitting=False)
+        features = check_feature_mapping(self, X, fitting=False, addresses=True)
         return self._take(self + self._of(features, self._second_view(tags, n_pictures(features)), rows))
 
     def __add__(self, other: "Moments") -> "Moments":
@@ -118,18 +128,19 @@ class Moments(Estimator):
         return sums / max(1, self.n_pictures_)
 
     def _of(self, X: dict[str, Matrix], tags: sparse.csr_array, rows: NDArray[np.intp] | None) -> "Moments":
-        shards = split(n_pictures(X) if rows is None else len(rows), size=_SHARD)
-        size = block_rows(self.n_features_in_)
+        engine = Engine.reaching(X)
+        rows = np.arange(n_pictures(X)) if rows is None else rows
+        shards = labelled_shards(rows, take(tags, rows), size=rows_of_task(len(rows), _SHARD, engine))
 
-        def of_rows(some: slice) -> Moments:
-            blocks = (slice(start, min(start + size, some.stop)) for start in range(some.start, some.stop, size))
-            found = self._of_blocks(X, tags, blocks if rows is None else (rows[block] for block in blocks))
-            found.yy_ = self._scatter(tags[some] if rows is None else tags[rows[some]])
+        def of_shard(shard: LabelledRows) -> Moments:
+            blocks = slices(len(shard), block_rows(self.n_features_in_))
+            found = self._of_blocks(X, shard, blocks)
+            found.yy_ = self._scatter(shard.labels)
             return found
 
         if len(shards) == 1:
-            return of_rows(shards[0].rows)
-        return sum_shards(lambda shard: of_rows(shard.rows), shards, description="Measuring features")
+            return of_shard(shards[0])
+        return sum_shards(of_shard, shards, engine=engine, description="Measuring features")
 
     def _second_view(self, tags: Any, n_rows: int) -> Any:
         """The checked tags."""
@@ -139,11 +150,11 @@ class Moments(Estimator):
         """``sum_i (y_i - y_mean) (y_i - y_mean)^T``, (n_tags, n_tags)."""
         return _tag_scatter(tags)
 
-    def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any) -> "Moments":
+    def _of_blocks(self, X: dict[str, Matrix], shard: LabelledRows, blocks: list[slice]) -> "Moments":
         """The moments of a shard without ``yy_``, which is computed at once: with many tags, it is the largest part."""
         merged: Moments | None = None
-        for rows in blocks:
-            found = self._of_block(_side_by_side(X, rows), tags[rows])
+        for block in blocks:
+            found = self._of_block(_side_by_side(X, shard.taken[block]), shard.labels[block])
             merged = found if merged is None else merged._absorb(found)
         assert merged is not None  # noqa: S101 - a shard has rows
         return merged
@@ -218,9 +229,9 @@ def _tag_scatter(tags: sparse.csr_array) -> NDArray[np.float64]:
     return scatter
 
 
-def _side_by_side(X: dict[str, Matrix], rows: slice | NDArray[np.intp]) -> NDArray[Any]:
+def _side_by_side(X: dict[str, Matrix], rows: NDArray[np.intp]) -> NDArray[Any]:
     """Some pictures with all features side by side."""
-    some = [in_single(matrix[rows]) for matrix in X.values()]
+    some = [in_single(cast(Matrix, take(matrix, rows))) for matrix in X.values()]
     blocks = [block if isinstance(block, np.ndarray) else block.toarray() for block in some]
     return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
 

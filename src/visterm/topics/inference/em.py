@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import digamma, gammaln, polygamma
 
 from visterm.compute import progress
-from visterm.compute.parallel import Shard, split
+from visterm.compute.parallel import Engine, Shard, map_shards, rows_of_task, split
 from visterm.compute.threads import in_threads
 from visterm.contracts import Features, check_features, check_tags, rows_with_tags
 from visterm.errors import InputError
@@ -24,6 +24,8 @@ E = TypeVar("E")
 
 #: Pictures of a shard: enough to be worth a thread.
 _SHARD_PICTURES = 1024
+#: Bags with this many codewords lie in files, if workers elsewhere are to open them.
+_LAID_OUT_FROM = 1_000_000
 #: A topic starts with this share of its picture; the rest is the mean of all pictures.
 _OWN_SHARE = 0.7
 #: At most this many pictures are compared with each other.
@@ -75,7 +77,12 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
             f"Negative values in data passed to {type(estimator).__name__}: it counts codewords, so pass bags or"
             " histograms"
         )
-    return of_size(counts, n_tokens)
+    counts = of_size(counts, n_tokens)
+    if counts.nnz < _LAID_OUT_FROM or not Engine.from_environment().is_elsewhere:
+        return counts
+    from visterm.compute.travelling import laid_out
+
+    return laid_out(counts)
 
 
 def of_size(counts: sparse.csr_array, n_tokens: float | None) -> sparse.csr_array:
@@ -215,13 +222,15 @@ def infer_topics(
     prior = np.array(np.broadcast_to(np.asarray(alpha, np.float64), (n_topics,)))
     gamma = starting_gamma(bags, prior) if start is None else np.array(start, np.float64, order="C")
 
-    def of_shard(shard: Shard) -> TopicStatistics:
+    engine = Engine.reaching(bags)
+
+    def of_shard(known: tuple[Shard, Array]) -> tuple[Array, TopicStatistics]:
+        shard, start = known
         codewords, log_proportions = np.zeros((n_codewords, n_topics)), np.zeros(n_topics)
-        pictures, start = rows_of(bags, shard), gamma[shard.rows]
         # A whole number or a read-only array would be other types: the loop would be compiled once more.
         least = float(tolerance)
         bound = infer_proportions(
-            bags=pictures,
+            bags=rows_of(bags, shard),
             likelihood=likelihood,
             alpha=prior,
             max_sweeps=max_sweeps,
@@ -230,9 +239,17 @@ def infer_topics(
             codewords=codewords,
             log_proportions=log_proportions,
         )
-        return TopicStatistics(len(shard), bound, codewords.T, log_proportions, np.zeros((n_topics, 0)))
+        return start, TopicStatistics(len(shard), bound, codewords.T, log_proportions, np.zeros((n_topics, 0)))
 
-    return Inferred(gamma, reduce(add, over_shards(of_shard, bags.shape[0], n_jobs)))
+    shards = split(len(gamma), size=rows_of_task(len(gamma), _SHARD_PICTURES, engine)) or [Shard(0, 0)]
+    known = [(shard, gamma[shard.rows]) for shard in shards]
+    if engine.is_elsewhere:
+        found = list(map_shards(of_shard, known, engine=engine, description="Inferring topics"))
+    else:
+        found = in_threads(of_shard, known, n_jobs)
+    for shard, (inferred, _) in zip(shards, found, strict=True):
+        gamma[shard.rows] = inferred
+    return Inferred(gamma, reduce(add, (statistics for _, statistics in found)))
 
 
 def starting_gamma(bags: sparse.csr_array, alpha: Array) -> Array:

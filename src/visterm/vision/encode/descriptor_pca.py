@@ -83,7 +83,7 @@ def map_rows(task: Callable[[NDArray[Any]], T], rows: NDArray[Any], description:
         return [task(rows)]
     shards = split(len(rows), size=SHARD_ROWS)
     results = map_shards(
-        lambda shard: task(rows[shard.rows]), shards, engine=Engine("threads"), description=description
+        lambda shard: task(rows[shard.rows]), shards, engine=Engine.reaching(rows), description=description
     )
     return list(results)
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute import map_shards, split
+from visterm.compute import Engine, map_shards, split
 from visterm.errors import InputError, PictureError
 from visterm.vision.decode import decode_rgb
 
@@ -32,7 +32,8 @@ class TrainingPictures:
             return [function(rgb) for file in self.files[rows] if (rgb := self._decoded(file)) is not None]
 
         shards = split(len(self.files), size=_PICTURES_PER_TASK)
-        for results in map_shards(lambda shard: of_shard(shard.rows), shards, description=description):
+        engine = Engine.from_environment()  # workers read the pictures by themselves
+        for results in map_shards(lambda shard: of_shard(shard.rows), shards, engine=engine, description=description):
             yield from results
 
     def sample_rows(
