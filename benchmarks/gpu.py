@@ -64,6 +64,7 @@ from visterm.margin.functions.on_device import (  # noqa: E402
     Targets,
     shard_rows,
 )
+from visterm.margin.functions.on_device import scores as of_landmarks  # noqa: E402
 from visterm.margin.solver import on_device  # noqa: E402
 from visterm.margin.solver.ascent import relative_gap, solve  # noqa: E402
 from visterm.margin.solver.coupled import CoupledProblem  # noqa: E402
@@ -225,7 +226,7 @@ def measure_landmarks(run: Run, n: int, features: FeatureMap) -> None:
 
     mapped = MapOnDevice(features, device)
     add(mapped, SumsOnDevice(width, N_TAGS, device), 2)
-    making = run.seconds(lambda: [pictures(device.name, rows, 10 + number) for number in range(n_blocks)])
+    making = run.seconds(lambda: sum(len(pictures(device.name, rows, 10 + number)) for number in range(n_blocks)))
     first = run.seconds(lambda: add(mapped, total, n_blocks))
     n_done = n_blocks * rows
     per_picture = 2 * (run.passes(2) * N_DIMS * m + (run.passes(3) + run.passes(2)) * padded(width) ** 2)
@@ -359,7 +360,28 @@ def report(run: Run, what: str, seconds: float, solution: Any, problem: Any) -> 
     print(f"  check {what + ': gap in NumPy':52} {gap:.1e}, at most {TOL:.0e}: {verdict}", flush=True)
 
 
-STAGES = {"landmarks": landmarks, "multitask": multitask}
+def scoring(run: Run) -> None:
+    """Scores of all pictures for all tags, from landmarks: features in memory, scores back to memory."""
+    n, m = (3000, 200) if run.small else (200_000, 2000)
+    print(f"scores of {n:,} pictures for {N_TAGS:,} tags, {m:,} landmarks", flush=True)
+    chosen = pictures(run.device.name, m, 1).cpu().numpy().astype(np.float32)
+    weights = np.random.default_rng(0).standard_normal((N_TAGS, m)).astype(np.float32)
+    X = np.concatenate(
+        [pictures(run.device.name, min(20_000, n), seed).cpu().numpy() for seed in range(max(1, n // 20_000))]
+    )
+    features, found = cosines(chosen), []
+    compared = features.compared
+    try:
+        of_landmarks(compared, X[:2000], weights, run.device)
+        seconds = run.seconds(lambda: found.append(of_landmarks(compared, X, weights, run.device)))
+    except ImportError as error:
+        print(f"  not measured: {error}", flush=True)
+        return
+    run.check("scores of 2,000 pictures", found[0][:2000], features.raw(X[:2000].astype(np.float32)) @ weights.T)
+    run.line("scores, to and from memory", seconds, 2.0 * n * (run.passes(2) * N_DIMS * m + run.passes(3) * m * N_TAGS))
+
+
+STAGES = {"landmarks": landmarks, "multitask": multitask, "scoring": scoring}
 
 
 def main() -> None:

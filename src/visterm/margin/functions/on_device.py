@@ -15,8 +15,8 @@ from scipy import sparse
 from visterm.compute.device import Device, Tensor, choose_device, padded
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.compute.rows import slices
-from visterm.contracts import take
-from visterm.margin.functions.compared import ComparedOnDevice, signed_roots
+from visterm.contracts import Features, is_several, n_pictures, take
+from visterm.margin.functions.compared import Compared, ComparedOnDevice, signed_roots
 from visterm.margin.solver.sums import LEAST_REST, LeftOut, Sums
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ Array = NDArray[Any]
 _NUMBERS, _MOST_ROWS = 2**26, 2**16
 #: Numbers of a block of columns, for Gram matrices of at least this many pictures.
 _GRAM_NUMBERS, _LEAST_COMPARED = 2**28, 2049
+#: Fewer pictures are scored sooner here.
+_LEAST_SCORED = 1024
 #: Threads read and bring the next shards meanwhile.
 _ENGINE, _AHEAD = Engine(), 1
 
@@ -166,6 +168,32 @@ def left_out(lesson: Lesson, features: FeatureMap, weights: Array, device: Devic
     for given, targets in _brought(lesson, features, device, "Leaving out"):
         total.add(mapped(given), targets)
     return total.left_out(lesson.targets)
+
+
+def scores(compared: Compared, X: Features, weights: Array, device: Device) -> Array:
+    """(n_pictures, n_tasks) in single precision: the functions with these ``weights`` (n_tasks, n_raw), no intercepts."""
+    compare, there = ComparedOnDevice(compared, device), device.array(weights.astype(np.float32))
+    by_raw = device.constant(there.T.contiguous())
+    found = np.empty((n_pictures(X), len(weights)), np.float32)
+
+    def bring(shard: Shard) -> tuple[slice, dict[str, Tensor]]:
+        given = compared.given(take(X, shard.rows))
+        return shard.rows, {name: device.array(values) for name, values in given.items()}
+
+    shards = split(len(found), size=shard_rows(max(weights.shape)))
+    for rows, given in map_shards(bring, shards, engine=_ENGINE, ahead=_AHEAD, description="Scoring"):
+        found[rows] = device.host(device.product(compare(given), by_raw))
+    return found
+
+
+def device_for_scores(compared: Compared | None, X: Features, dtype: Any) -> Device | None:
+    """The chosen device, if it can score these pictures; few are scored sooner here."""
+    matrices = X.values() if is_several(X) else [X]
+    dense = all(isinstance(matrix, np.ndarray) for matrix in matrices)
+    if compared is None or dtype != np.float32 or not dense or n_pictures(X) < _LEAST_SCORED:
+        return None
+    device = choose_device()
+    return device if device.uses_torch else None
 
 
 def training_gram(X: Array, rows: Array | None, kernel: str, device: Device) -> Array:
