@@ -64,6 +64,7 @@ from visterm.margin.functions.on_device import (  # noqa: E402
     Targets,
     shard_rows,
 )
+from visterm.margin.functions.on_device import scores as of_landmarks  # noqa: E402
 from visterm.margin.solver import on_device  # noqa: E402
 from visterm.margin.solver.ascent import relative_gap, solve  # noqa: E402
 from visterm.margin.solver.coupled import CoupledProblem  # noqa: E402
@@ -169,12 +170,9 @@ def landmarks(run: Run) -> None:
     sizes += [] if run.small else [(10_000_000, 4096)]
     for n, m in sizes:
         measure_landmarks(run, n, cosines(chosen[:m].astype(np.float32)))
-    measure_stream(
-        run, 3000 if run.small else 1_000_000, cosines(chosen[: 200 if run.small else 2000].astype(np.float32))
-    )
-    measure_chi2(
-        run, 3000 if run.small else 100_000, by_chi2(run, chosen[: 200 if run.small else 2000].astype(np.float32))
-    )
+    few = chosen[: 200 if run.small else 2000].astype(np.float32)
+    measure_chi2(run, 3000 if run.small else 100_000, by_chi2(run, few))
+    measure_stream(run, 3000 if run.small else 1_000_000, cosines(few))
 
 
 def by_chi2(run: Run, chosen: np.ndarray) -> FeatureMap:
@@ -225,7 +223,7 @@ def measure_landmarks(run: Run, n: int, features: FeatureMap) -> None:
 
     mapped = MapOnDevice(features, device)
     add(mapped, SumsOnDevice(width, N_TAGS, device), 2)
-    making = run.seconds(lambda: [pictures(device.name, rows, 10 + number) for number in range(n_blocks)])
+    making = run.seconds(lambda: sum(len(pictures(device.name, rows, 10 + number)) for number in range(n_blocks)))
     first = run.seconds(lambda: add(mapped, total, n_blocks))
     n_done = n_blocks * rows
     per_picture = 2 * (run.passes(2) * N_DIMS * m + (run.passes(3) + run.passes(2)) * padded(width) ** 2)
@@ -248,11 +246,7 @@ def measure_stream(run: Run, n: int, features: FeatureMap) -> None:
     """Half-precision features in memory, brought to the device block by block: what an estimator does."""
     blocks = [pictures(run.device.name, min(20_000, n), number).cpu().numpy() for number in range(max(1, n // 20_000))]
     lesson = Lesson(np.concatenate(blocks), np.arange(n), tags_of(n, 4))
-    try:
-        seconds = run.seconds(lambda: lesson.sums(features))
-    except ImportError as error:
-        print(f"  pictures in memory are not measured: {error}", flush=True)
-        return
+    seconds = run.seconds(lambda: lesson.sums(features))
     what, speed = f"{n:,} pictures in memory, {features.n_raw:,} landmarks: sums", 2 * N_DIMS * n / seconds / 1e9
     print(f"  {what:58} {seconds:8.2f} s {speed:8.1f} GB/s", flush=True)
 
@@ -308,11 +302,8 @@ def gram_of(run: Run, codes: np.ndarray, n_dims: int) -> tuple[GramInnerProducts
 
 def whole_algorithm(run: Run, products: GramInnerProducts, codes: np.ndarray, before: float) -> None:
     """The estimator itself, from the Gram matrix; eigenvectors are computed again."""
-    try:
-        from visterm.margin import MultitaskSDCA
-    except ImportError as error:
-        print(f"  MultitaskSDCA is not measured here: {error}", flush=True)
-        return
+    from visterm.margin import MultitaskSDCA
+
     G, models = products.G.copy(), []
     model = MultitaskSDCA(C=10.0, kernel="precomputed", calibration_folds=0, tol=TOL, random_state=0)
     seconds = run.seconds(lambda: models.append(model.fit(G, codes)))
@@ -337,8 +328,8 @@ def report(run: Run, what: str, seconds: float, solution: Any, problem: Any) -> 
     """Print a solution, and check its gap in NumPy, in double precision."""
     rounds = 5 * (len(solution.trace) - 1)
     n, n_tasks = problem.products.n_pictures, len(problem.y)
-    products_each = 3 + 1 / 5  # eigenvectors twice, the Gram matrix once, and to check
-    operations = rounds * products_each * run.passes(3) * 2.0 * n_tasks * n**2
+    products_each = 2 * run.passes(3) + 1 + 1 / 5  # by eigenvectors; by the Gram matrix, in double precision; to check
+    operations = rounds * products_each * 2.0 * n_tasks * n**2
     run.line(f"{what}: {rounds} rounds, gap {solution.gap:.1e}", seconds, operations)
     theta = (problem.C * solution.b * problem.y).astype(np.float64)
     base = np.empty_like(theta)
@@ -359,7 +350,24 @@ def report(run: Run, what: str, seconds: float, solution: Any, problem: Any) -> 
     print(f"  check {what + ': gap in NumPy':52} {gap:.1e}, at most {TOL:.0e}: {verdict}", flush=True)
 
 
-STAGES = {"landmarks": landmarks, "multitask": multitask}
+def scoring(run: Run) -> None:
+    """Scores of all pictures for all tags, from landmarks: features in memory, scores back to memory."""
+    n, m = (3000, 200) if run.small else (200_000, 2000)
+    print(f"scores of {n:,} pictures for {N_TAGS:,} tags, {m:,} landmarks", flush=True)
+    chosen = pictures(run.device.name, m, 1).cpu().numpy().astype(np.float32)
+    weights = np.random.default_rng(0).standard_normal((N_TAGS, m)).astype(np.float32)
+    X = np.concatenate(
+        [pictures(run.device.name, min(20_000, n), seed).cpu().numpy() for seed in range(max(1, n // 20_000))]
+    )
+    features, found = cosines(chosen), []
+    compared = features.compared
+    of_landmarks(compared, X[:2000], weights, run.device)
+    seconds = run.seconds(lambda: found.append(of_landmarks(compared, X, weights, run.device)))
+    run.check("scores of 2,000 pictures", found[0][:2000], features.raw(X[:2000].astype(np.float32)) @ weights.T)
+    run.line("scores, to and from memory", seconds, 2.0 * n * (run.passes(2) * N_DIMS * m + run.passes(3) * m * N_TAGS))
+
+
+STAGES = {"landmarks": landmarks, "multitask": multitask, "scoring": scoring}
 
 
 def main() -> None:
@@ -377,6 +385,8 @@ def main() -> None:
     for name in options.stages:
         try:
             STAGES[name](run)
+        except ImportError as error:
+            print(f"  the rest of this stage is not measured: {error}", flush=True)
         except Exception:  # the other stages are still measured
             traceback.print_exc()
             run.failed = True

@@ -117,3 +117,13 @@ def test_a_gram_matrix_is_as_exact(there):
     assert (np.abs(there.host(there.gram(there.array(rows))) - exact) <= 1e-6 * size).all()
     nothing = there.array(np.zeros((3, 2), np.float32))
     np.testing.assert_array_equal(there.host(there.gram(nothing)), np.zeros((2, 2)))
+
+
+def test_arrays_come_back_as_they_were(there, tmp_path):
+    given = np.arange(12, dtype=np.float16).reshape(3, 4)
+    np.save(tmp_path / "X.npy", given)
+    for values in (given, given[:, ::2], np.load(tmp_path / "X.npy", mmap_mode="r")[1:]):
+        back = there.host(there.array(values))
+        np.testing.assert_array_equal(back, values)
+        assert back.dtype == np.float16
+    assert there.room() > 0

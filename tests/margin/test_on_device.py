@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from visterm.compute import device
-from visterm.margin import KernelRidgeAnnotator
+from visterm.margin import KernelRidgeAnnotator, ProductKernel
 from visterm.margin.functions import kernels, on_device
 
 #: From 2,049 pictures on, learning is in single precision: what the kernel of landmarks rounds, their features magnify.
@@ -89,3 +89,16 @@ def test_gram_matrices_are_those_of_numpy(X, kernel, rows, kind, on_torch, monke
     np.testing.assert_allclose(
         kernels.gram(given, kernel=kernel, dtype=np.float32, rows=rows), ours, rtol=2e-5, atol=2e-5
     )
+
+
+@pytest.mark.parametrize(("kernel", "landmarks"), [("hellinger", 30), ("exp-chi2:3", 40), ("product", 12)])
+def test_scores_are_those_of_numpy(X, tags, kernel, landmarks, on_torch, monkeypatch):
+    given = features(X, kernel)
+    model = KernelRidgeAnnotator(kernel=kernel, landmarks=landmarks).fit(given, tags)
+    ours, some = model._task_scores(given), model._task_scores(given, slice(3, 5))
+    on_torch()
+    monkeypatch.setattr(kernels, "gram", None)  # not computed here
+    monkeypatch.setattr(kernels, "mapped_blocks", None)
+    monkeypatch.setattr(ProductKernel, "transform", None)
+    np.testing.assert_allclose(model._task_scores(given), ours, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(model._task_scores(given, slice(3, 5)), some, rtol=1e-4, atol=1e-4)

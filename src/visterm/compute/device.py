@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import warnings
 from ctypes.util import find_library
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -64,10 +63,8 @@ class Device:
             return values
         import torch
 
-        with warnings.catch_warnings():
-            # An array of a memory map cannot be written to; nothing writes to it.
-            warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-            return torch.from_numpy(np.ascontiguousarray(values)).to(self.name)
+        given = np.ascontiguousarray(values)  # torch warns of arrays that cannot be written to, as those of memory maps
+        return torch.from_numpy(given if given.flags.writeable else given.copy()).to(self.name)
 
     def host(self, values: Tensor) -> NDArray[Any]:
         """The array back in NumPy."""
@@ -83,7 +80,8 @@ class Device:
             return memory.left()
         import torch
 
-        return int(torch.cuda.mem_get_info(self.name)[0])
+        unused = torch.cuda.memory_reserved(self.name) - torch.cuda.memory_allocated(self.name)
+        return int(torch.cuda.mem_get_info(self.name)[0]) + unused
 
     def product(self, a: Tensor | Parts, b: Tensor | Parts) -> Tensor:
         """``a @ b`` of halves or singles in single precision, of doubles in double precision.

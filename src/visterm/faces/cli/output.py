@@ -173,7 +173,7 @@ def show_skipped(skipped: Sequence[object], n_skipped: int | None = None) -> Non
 
 
 def opened(folder: Path | None, memory: str | None = None, device: str | None = None) -> Workspace:
-    """The workspace of ``folder``, or of the current directory, which may use so much ``memory``, and this ``device``."""
+    """The workspace of ``folder``, or of the current directory, with so much ``memory`` and this ``device``."""
     from visterm.workspace import Workspace
 
     if device is not None:

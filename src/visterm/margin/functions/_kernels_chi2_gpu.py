@@ -1,7 +1,6 @@
 """The additive chi2 kernel on a GPU: no product of matrices, so a kernel of its own, in Triton, which torch brings."""
 
-from __future__ import annotations
-
+from functools import lru_cache
 from typing import Any
 
 try:
@@ -31,7 +30,19 @@ if triton is not None:
 
 def can_compare(A: Any) -> bool:
     """Whether rows on the device of ``A`` can be compared here."""
-    return triton is not None and bool(A.is_cuda)
+    return triton is not None and bool(A.is_cuda) and _compiles(str(A.device))
+
+
+@lru_cache
+def _compiles(device: str) -> bool:
+    """Triton needs a C compiler, which a machine may lack."""
+    import torch
+
+    one = torch.ones((1, 1), device=device)
+    try:
+        return bool((chi2(one, one) == 1).all())
+    except Exception:  # of many kinds: without it, the kernel is only slower
+        return False
 
 
 def chi2(A: Any, B: Any) -> Any:

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from visterm.contracts import Features, Matrix, take
 from visterm.margin.functions import kernels
-from visterm.margin.functions.compared import Compared
 from visterm.margin.functions.expansion import ExpansionEstimator, precision
 from visterm.margin.functions.landmarks import FeatureMap, Lesson, near_centres
 from visterm.margin.functions.product_kernel import ProductKernel
@@ -132,17 +131,10 @@ class ByLandmarks(ExpansionEstimator):
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.EXPLICIT:
             raw, n_raw = _explicit(name, self.coef_.dtype), self.coef_.shape[1]
-            compared: Compared | None = Compared.by_kernel(name, None)
         else:
             raw, n_raw = self._support_kernel, self.dual_coef_.shape[1]
-            compared = self._compared(getattr(self, "support_vectors_", None))
+        compared = self._compared(name)
         return FeatureMap(raw, n_raw, float(self.intercept_scaling), self.rotation_.dtype, self.rotation_, compared)
-
-    def _compared(self, landmarks: Matrix | None) -> Compared | None:
-        """How a device compares pictures with landmarks, which the kernel of several features keeps itself."""
-        if landmarks is None:
-            return Compared.by_product(self.product_kernel_)
-        return Compared.by_kernel(self.kernel_, landmarks)
 
     def _kept_weights(self, features: FeatureMap) -> Array:
         """The weights of rotated features that the kept functions are; the inverse of ``FeatureMap.on_raw``."""
@@ -160,7 +152,7 @@ class ByLandmarks(ExpansionEstimator):
         n_landmarks = cast(int, self.n_landmarks(len(rows)))
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.EXPLICIT and cast(Matrix, X).shape[1] <= n_landmarks:
-            compared = Compared.by_kernel(name, None)
+            compared = self._compared(name)
             return FeatureMap(_explicit(name, dtype), cast(Matrix, X).shape[1], constant, dtype, None, compared), None
         rng = np.random.default_rng(0)
         n_candidates = min(len(rows), n_landmarks + _MORE_CANDIDATES)
@@ -168,14 +160,14 @@ class ByLandmarks(ExpansionEstimator):
         landmarks = self._landmarks_among(X, rows[drawn], targets[drawn], n_landmarks, rng)
         if landmarks is None:
             product = self.product_kernel_
-            return FeatureMap.of_landmarks(product.transform, product.gram(), constant, dtype, self._compared(None)), {}
+            return FeatureMap.of_landmarks(product.transform, product.gram(), constant, dtype, self._compared(name)), {}
         kernel = self.kernel_
         gram = kernels.gram(landmarks, kernel=kernel, dtype=dtype)
 
         def between(some: Features) -> Array:
             return kernels.gram(cast(Matrix, some), landmarks, kernel=kernel, dtype=dtype)
 
-        return FeatureMap.of_landmarks(between, gram, constant, dtype, self._compared(landmarks)), landmarks
+        return FeatureMap.of_landmarks(between, gram, constant, dtype, self._compared(name, landmarks)), landmarks
 
     def _landmarks_among(
         self, X: Features, rows: Array, targets: sparse.csr_array, n: int, rng: np.random.Generator

@@ -16,7 +16,8 @@ from visterm.contracts import Features, Matrix, Scores, check_feature_mapping, c
 from visterm.contracts.estimator import NOT_NEGATIVE, Estimator
 from visterm.distances import as_given
 from visterm.errors import InputError
-from visterm.margin.functions import kernels
+from visterm.margin.functions import kernels, on_device
+from visterm.margin.functions.compared import Compared
 from visterm.margin.functions.product_kernel import ProductKernel
 from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts, InnerProducts
 
@@ -136,9 +137,14 @@ class ExpansionEstimator(Estimator):
         check_is_fitted(self)
         name, _ = kernels.kernel_named(self.kernel_)
         intercept = self.intercept_[tasks]
+        weights = self.coef_ if name in kernels.EXPLICIT else self.dual_coef_
+        compared = self._compared(name)
+        if (device := on_device.device_for_scores(compared, X, weights.dtype)) is not None:
+            X = self._checked(X)
+            return _with_intercept(on_device.scores(cast(Compared, compared), X, weights[tasks], device), intercept)
         if name not in kernels.EXPLICIT:
             return _with_intercept(np.asarray(self._expanded(self._support_kernel(X), tasks)), intercept)
-        X = check_features(self, X, fitting=False, halves=True)
+        X = cast(Matrix, self._checked(X))
         scores = np.empty((X.shape[0], len(intercept)), self.coef_.dtype)
         for part, mapped in kernels.mapped_blocks(X, name, self.coef_.dtype):
             scores[part] = mapped @ self.coef_[tasks].T
@@ -147,12 +153,29 @@ class ExpansionEstimator(Estimator):
     def _support_kernel(self, X: Features) -> Any:
         """(n_pictures, n_support): the kernel between pictures and the support."""
         name, _ = kernels.kernel_named(self.kernel_)
+        X = self._checked(X)
         if name in kernels.PRODUCTS:
-            return self.product_kernel_.transform(check_feature_mapping(self, X, fitting=False))
-        X = check_features(self, X, fitting=False, halves=True)
+            return self.product_kernel_.transform(X)
+        X = cast(Matrix, X)
         if name == "precomputed":
             return X[:, self.support_]
         return kernels.gram(X, self.support_vectors_, kernel=self.kernel_, dtype=self.dual_coef_.dtype)
+
+    def _checked(self, X: Features) -> Features:
+        """New pictures, checked."""
+        if kernels.kernel_named(self.kernel_)[0] in kernels.PRODUCTS:
+            return check_feature_mapping(self, X, fitting=False)
+        return check_features(self, X, fitting=False, halves=True)
+
+    def _compared(self, name: str, landmarks: Matrix | None = None) -> Compared | None:
+        """How a device compares pictures by the kernel called ``name``, with these landmarks or else the support."""
+        if name in kernels.PRODUCTS:
+            return Compared.by_product(self.product_kernel_)
+        if name in kernels.EXPLICIT and landmarks is None:
+            return Compared.by_kernel(name, None)
+        if name == "precomputed":
+            return None
+        return Compared.by_kernel(self.kernel_, self.support_vectors_ if landmarks is None else landmarks)
 
     def _expanded(self, gram: Any, tasks: slice) -> Scores:
         """(n_pictures, n_tasks) from the kernel between pictures and the support, without intercepts."""

@@ -6,7 +6,7 @@ halves (:mod:`visterm.compute.device`), and sums over shards are in double preci
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from scipy import sparse
 from visterm.compute.device import Device, Tensor, choose_device, padded
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.compute.rows import slices
-from visterm.contracts import take
-from visterm.margin.functions.compared import ComparedOnDevice, signed_roots
+from visterm.contracts import Features, Matrix, is_several, n_pictures, take
+from visterm.margin.functions.compared import Compared, ComparedOnDevice, signed_roots
 from visterm.margin.solver.sums import LEAST_REST, LeftOut, Sums
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ Array = NDArray[Any]
 #: Features of a shard are at most this many numbers: several copies must fit into a small GPU.
 _NUMBERS, _MOST_ROWS = 2**26, 2**16
 #: Numbers of a block of columns, for Gram matrices of at least this many pictures.
-_GRAM_NUMBERS, _LEAST_COMPARED = 2**28, 2049
+_GRAM_NUMBERS, _LEAST_COMPARED = 2**26, 2049
+#: Fewer pictures are scored sooner here.
+_LEAST_SCORED = 1024
 #: Threads read and bring the next shards meanwhile.
 _ENGINE, _AHEAD = Engine(), 1
 
@@ -168,6 +170,32 @@ def left_out(lesson: Lesson, features: FeatureMap, weights: Array, device: Devic
     return total.left_out(lesson.targets)
 
 
+def scores(compared: Compared, X: Features, weights: Array, device: Device) -> Array:
+    """(n_pictures, n_tasks) in single precision: functions with ``weights`` (n_tasks, n_raw), without intercepts."""
+    compare, there = ComparedOnDevice(compared, device), device.array(weights.astype(np.float32))
+    by_raw = device.constant(there.T.contiguous())
+    found = np.empty((n_pictures(X), len(weights)), np.float32)
+
+    def bring(shard: Shard) -> tuple[slice, dict[str, Tensor]]:
+        given = compared.given(take(X, shard.rows))
+        return shard.rows, {name: device.array(values) for name, values in given.items()}
+
+    shards = split(len(found), size=shard_rows(max(*weights.shape, _n_dims(X))))
+    for rows, given in map_shards(bring, shards, engine=_ENGINE, ahead=_AHEAD, description="Scoring"):
+        found[rows] = device.host(device.product(compare(given), by_raw))
+    return found
+
+
+def device_for_scores(compared: Compared | None, X: Features, dtype: Any) -> Device | None:
+    """The chosen device, if it can score these pictures; few are scored sooner here."""
+    matrices = X.values() if is_several(X) else [X]
+    dense = all(isinstance(matrix, np.ndarray) for matrix in matrices)
+    if compared is None or dtype != np.float32 or not dense or n_pictures(X) < _LEAST_SCORED:
+        return None
+    device = choose_device()
+    return device if device.uses_torch else None
+
+
 def training_gram(X: Array, rows: Array | None, kernel: str, device: Device) -> Array:
     """The kernel ``linear``, ``cosine`` or ``hellinger`` between some rows of ``X`` (None: all), in single precision.
 
@@ -199,12 +227,17 @@ def device_for_gram(X: Any, n_rows: int, kernel: str, dtype: Any) -> Device | No
     if not explicit or not isinstance(X, np.ndarray) or dtype != np.float32 or n_rows < _LEAST_COMPARED:
         return None
     device = choose_device()
-    return device if device.uses_torch and 16 * (n_rows**2 + _GRAM_NUMBERS) < device.room() else None
+    return device if device.uses_torch and 16 * n_rows**2 + 64 * _GRAM_NUMBERS < device.room() else None
 
 
 def shard_rows(width: int) -> int:
     """The pictures of a shard of features of this width."""
     return max(1, min(_NUMBERS // width, _MOST_ROWS))
+
+
+def _n_dims(X: Features) -> int:
+    """The numbers of a picture."""
+    return sum(matrix.shape[1] for matrix in (X.values() if is_several(X) else [cast(Matrix, X)]))
 
 
 def _brought(lesson: Lesson, features: FeatureMap, device: Device, description: str) -> Any:
@@ -217,5 +250,5 @@ def _brought(lesson: Lesson, features: FeatureMap, device: Device, description: 
         there = {name: device.array(values) for name, values in given.items()}
         return there, Targets.of(lesson.targets[shard.rows], device)
 
-    shards = split(len(lesson.rows), size=shard_rows(features.width))
+    shards = split(len(lesson.rows), size=shard_rows(max(features.width, _n_dims(lesson.X))))
     return map_shards(bring, shards, engine=_ENGINE, ahead=_AHEAD, description=description)

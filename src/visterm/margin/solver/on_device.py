@@ -21,6 +21,7 @@ from weakref import ref
 import numpy as np
 
 from visterm.compute.device import Device, Tensor, choose_device, padded
+from visterm.compute.rows import slices
 from visterm.margin.solver.inner_products import GramInnerProducts, InnerProducts
 
 #: Smaller problems are solved sooner by coordinate ascent.
@@ -35,6 +36,8 @@ _FURTHER = 1.6
 _LARGEST_CHANGE, _LEAST_CHANGE, _SETTLING = 5.0, 1.3, 50
 #: Bytes for each entry of a Gram matrix: itself, its eigenvectors, both in halves, and work.
 _BYTES = 32
+#: Columns of the Gram matrix are widened to double precision this many at a time.
+_COLUMNS = 4096
 #: Eigenvalues below this share of the largest are rounding errors.
 _RANK = 1e-12
 
@@ -48,14 +51,15 @@ def device_for(objective: Any) -> Device | None:
         return None
     products = objective.products
     width = products.n_pictures if isinstance(products, GramInnerProducts) else products.X.shape[1]
-    needed = _BYTES * products.n_pictures * width + 40 * objective.y.size
+    needed = _BYTES * products.n_pictures * width + 160 * objective.y.size
     return device if needed * products.dtype.itemsize / 4 < device.room() else None
 
 
 class SpectrumOnDevice:
     """The Gram matrix and its eigenvectors, there; of features, the eigenvectors with an eigenvalue above zero.
 
-    It is wider by pictures that are zero: ``width`` is a width that a GPU multiplies fast.
+    It is wider by pictures that are zero: ``width`` is a width that a GPU multiplies fast. Scores are in double
+    precision, since rounding errors of all pictures add up in the losses; eigenvectors in that of the products.
     """
 
     def __init__(self, products: InnerProducts, device: Device) -> None:
@@ -68,40 +72,47 @@ class SpectrumOnDevice:
             G = given.new_zeros((self.width, self.width))
             G[: self.n, : self.n] = given
             self.values, vectors = torch.linalg.eigh(G)
-            self._gram, self._shift = device.constant(G), products.shift
+            self._gram, self._shift = G, products.shift
             # The constant feature is kept apart: with its eigenvalue, the others would be less exact.
-            self._constant = self._shift**0.5 * vectors[: self.n].sum(0)
+            self._constant = self._shift**0.5 * vectors[: self.n].sum(0).double()
         else:
-            X = device.array(products.X)
+            X = device.array(products.X).double()
             self._features = X.new_zeros((self.width, X.shape[1] + 1))
             self._features[: self.n, :-1], self._features[: self.n, -1] = X, products.shift**0.5
             self.values, rotation = torch.linalg.eigh(device.gram(self._features))
             kept = self.values > _RANK * self.values[-1]
             self.values = self.values[kept]
             vectors = device.product(self._features, rotation[:, kept] / self.values.sqrt())
-        self.values = self.values.clamp_min(0.0)
-        self._vectors = device.constant(vectors)
+        self.values = self.values.clamp_min(0.0).double()
+        self._kind, self._vectors = vectors.dtype, device.constant(vectors)
 
     def scores(self, theta: Tensor) -> Tensor:
         """``theta G`` of all tasks (n_tasks, width)."""
+        import torch
+
         if self._gram is not None:
-            found = self._device.product(theta, self._gram)
+            found = torch.empty_like(theta)
+            for part in slices(self.width, _COLUMNS):
+                found[:, part] = theta @ self._gram[:, part].double()
             found[:, : self.n] += self._shift * theta[:, : self.n].sum(1, keepdim=True)
             return found
         return self._device.product(self._device.product(theta, self._features), self._features.T)
 
     def inverse(self, q: Tensor, strength: Tensor, penalty: Tensor) -> Tensor:
         """About ``q (strength G + penalty)^-1``; each row of q (n_tasks, width) has its own strength."""
-        rotated = self._device.product(q, self._vectors)
+        rotated = self._by_vectors(q, self._vectors)
         if self._gram is None:
             values = strength * self.values
             rotated *= values / (values + penalty)
-            return (q - self._device.product(rotated, self._vectors.T)) / penalty
+            return (q - self._by_vectors(rotated, self._vectors.T)) / penalty
         weights = 1 / (strength * self.values + penalty)
         rotated *= weights
         weights *= self._constant
         share = strength * (rotated @ self._constant)[:, None] / (1 + strength * (weights @ self._constant)[:, None])
-        return self._device.product(rotated - share * weights, self._vectors.T)
+        return self._by_vectors(rotated - share * weights, self._vectors.T)
+
+    def _by_vectors(self, values: Tensor, vectors: Any) -> Tensor:
+        return self._device.product(values.to(self._kind), vectors).double()
 
 
 #: The spectrum of the last Gram matrix and the last features, while these exist: rounds use the same.
@@ -147,7 +158,7 @@ class _Tasks:
         self._least, self._most = (self.C * b if abs(b) < inf else torch.where(self.C > 0, b, 0.0) for b in (low, high))
         self._linear = torch.where(self.C > 0, self.y, 0.0)
         M: Any = getattr(objective, "M", None)
-        self.M: Tensor = None if M is None else device.array(M.astype(objective.y.dtype))
+        self.M: Tensor = None if M is None else device.array(M.astype(np.float64))
         self.rotation: Tensor = None
         self.strength = self.y.new_ones((1, 1))
         if self.M is not None:
@@ -156,7 +167,7 @@ class _Tasks:
 
     def widened(self, values: Any) -> Tensor:
         """The numbers of pictures (n_tasks, n_pictures), and zeros for those that take no part."""
-        given = self.device.array(values)
+        given = self.device.array(values).double()
         wide = given.new_zeros((len(given), self.spectrum.width))
         wide[:, : self.spectrum.n] = given
         return wide
@@ -219,7 +230,7 @@ def ascend(objective: Any, start: Any, tol: float, device: Device) -> Any:
     ``objective`` is a ``Problem`` or a ``CoupledProblem``.
     """
     tasks = _Tasks(objective, device)
-    z = tasks.y * tasks.C * tasks.widened(objective.start(start).astype(objective.y.dtype))
+    z = tasks.y * tasks.C * tasks.widened(objective.start(start))
     penalty = tasks.first_penalty()
     best, x = tasks.check(z), z
     u, trace = tasks.multipliers(best, penalty), [_totals(best)]
@@ -283,8 +294,12 @@ def _worth(objective: Any, at: _Checked) -> Any:
     return objective.solution(nothing, nothing, nothing, nothing, at.sums.cpu().numpy())
 
 
+def _as_kept(values: Any, objective: Any) -> Any:
+    return np.ascontiguousarray(values, dtype=objective.y.dtype)
+
+
 def _solution(objective: Any, tasks: _Tasks, at: _Checked) -> Any:
     host = tasks.device.host
     given = (tasks.dual(at.theta), at.theta, at.base, at.scores)
-    b, theta, base, scores = (np.ascontiguousarray(host(values[:, : tasks.spectrum.n])) for values in given)
+    b, theta, base, scores = (_as_kept(host(values[:, : tasks.spectrum.n]), objective) for values in given)
     return objective.solution(b, theta, base, scores, host(at.sums))
