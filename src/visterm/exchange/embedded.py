@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from visterm.exchange.exif import TEXT_FIELDS, ExifTexts, exif_texts, read_fields
-from visterm.exchange.xmp_packet import MAX_BYTES
+from visterm.exchange.exif import ExifTexts, read_exif
+from visterm.exchange.xmp_tree import MAX_BYTES
 from visterm.storage.opening import open_regular
 
 #: At most this many blocks of a file are read (a large PNG has about ten thousand).
@@ -248,13 +248,13 @@ def _gif_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 def _in_tiff(stream: BinaryIO) -> Embedded:
     """The metadata of the first picture in the file."""
-    blocks = read_fields(stream, (_TIFF_XMP, _TIFF_IPTC, _TIFF_PHOTOSHOP, *TEXT_FIELDS))
+    exif, blocks = read_exif(stream, (_TIFF_XMP, _TIFF_IPTC, _TIFF_PHOTOSHOP))
     iptc = blocks.get(_TIFF_IPTC) or _iptc_of_photoshop(blocks.get(_TIFF_PHOTOSHOP, b""))
-    return Embedded(blocks.get(_TIFF_XMP), iptc, exif_texts(blocks))
+    return Embedded(blocks.get(_TIFF_XMP), iptc, exif)
 
 
 def _exif(block: bytes) -> ExifTexts:
-    return exif_texts(read_fields(io.BytesIO(block.removeprefix(_EXIF)), TEXT_FIELDS))
+    return read_exif(io.BytesIO(block.removeprefix(_EXIF)))[0]
 
 
 def _iptc_of_photoshop(resources: bytes) -> bytes | None:

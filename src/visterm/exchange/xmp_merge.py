@@ -14,7 +14,8 @@ from xml.dom.minidom import Document, Element, Node, Text
 from xml.parsers.expat import ExpatError
 
 from visterm.errors import InputError
-from visterm.exchange.xmp_packet import DC, LIGHTROOM, RDF, VISTERM, XML, PacketLabels, read_packet, trim_packet
+from visterm.exchange.xmp_packet import LIGHTROOM, VISTERM, PacketLabels, read_packet
+from visterm.exchange.xmp_tree import DC, RDF, XML, trim_packet
 
 _XMLNS = "http://www.w3.org/2000/xmlns/"
 _PREFIXES = {RDF: "rdf", DC: "dc", LIGHTROOM: "lr", VISTERM: "visterm"}

@@ -18,7 +18,8 @@ from visterm.errors import InputError, VistermError
 from visterm.exchange.readers import xmp
 from visterm.exchange.writers.xmp import merged_sidecar, sidecar_of, store_sidecar
 from visterm.exchange.xmp_merge import merge_packet
-from visterm.exchange.xmp_packet import DC, DIGIKAM, LIGHTROOM, RDF, VISTERM, PacketLabels, read_packet
+from visterm.exchange.xmp_packet import DIGIKAM, LIGHTROOM, VISTERM, PacketLabels, read_packet
+from visterm.exchange.xmp_tree import DC, RDF
 
 FOREIGN = f"""<?xml version="1.0" encoding="UTF-8"?>
 <!-- before -->

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from visterm.errors import InputError
 from visterm.exchange.xmp_merge import merge_packet
-from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels
+from visterm.exchange.xmp_packet import PacketLabels
+from visterm.exchange.xmp_tree import MAX_BYTES
 from visterm.storage import write_bytes_atomically
 from visterm.storage.opening import read_regular
 
