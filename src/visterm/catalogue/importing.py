@@ -13,7 +13,7 @@ from typing import Protocol
 from visterm.catalogue import log
 from visterm.catalogue.acts import Act, TagsAre
 from visterm.catalogue.labels import LabelWriter, clean_name, find_term
-from visterm.catalogue.metadata import note_change, write_metadata
+from visterm.catalogue.metadata import write_metadata
 from visterm.catalogue.records import IMPORT, Reading, Record, Region, import_source
 from visterm.errors import InputError
 
@@ -58,7 +58,6 @@ class RecordWriter:
         self._splits: dict[int, str] = {}
         self._captioned: set[int] = set()
         self._outlined: set[int] = set()
-        self._n_metadata = 0
 
     def apply(self, records: Iterable[Record]) -> None:
         """Write the labels of ``records``; what cannot be used is skipped with the reason."""
@@ -73,8 +72,6 @@ class RecordWriter:
                 self._apply(record, whole=n_bad == n_read_badly)
             n_read_badly = n_bad
         self._labels.flush()
-        if self._n_metadata:
-            note_change(self._connection)
         self._reading.new += self._labels.n_changed
         if self._labels.rank == 1:
             read_whole = reading.n_unplaced == self._n_own_skips
@@ -131,7 +128,7 @@ class RecordWriter:
         with suppress(InputError):
             number = self._find_picture(record.path) if picture is None else picture
             if number is not None and record.metadata is not None:
-                self._n_metadata += write_metadata(self._connection, number, record.metadata)
+                write_metadata(self._connection, number, record.metadata)
 
     def _without_echo(self, picture: int, record: Record) -> Record:
         """The record without what this catalogue wrote itself, as long as it knows the picture since then.

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from visterm.catalogue.log import Connection
 
-#: The setting that tells whether any metadata has changed since they were read.
-CHANGED = "metadata_changed"
-
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
@@ -50,24 +47,17 @@ NOTHING = Metadata()
 _NAMES = ", ".join(COLUMNS)
 
 
-def write_metadata(connection: Connection, picture: int, said: Metadata) -> int:
-    """Write what the files of a picture say now, in place of what they said; returns 1 if that differs."""
+def write_metadata(connection: Connection, picture: int, said: Metadata) -> None:
+    """Write what the files of a picture say now, in place of what they said."""
     if said == NOTHING:
-        return connection.execute("DELETE FROM metadata WHERE picture_id = ?", (picture,)).rowcount
+        connection.execute("DELETE FROM metadata WHERE picture_id = ?", (picture,))
+        return
     values = ", ".join("?" * len(COLUMNS))
-    return connection.execute(
+    connection.execute(
         f"""INSERT INTO metadata (picture_id, {_NAMES}) VALUES (?, {values}) ON CONFLICT (picture_id) DO UPDATE
             SET ({_NAMES}) = ({", ".join(f"excluded.{name}" for name in COLUMNS)})
             WHERE ({_NAMES}) IS NOT ({", ".join(f"excluded.{name}" for name in COLUMNS)})""",  # noqa: S608 - constants
         (picture, *astuple(said)),
-    ).rowcount
-
-
-def note_change(connection: Connection) -> None:
-    """Remember that metadata or titles have changed in the open transaction."""
-    connection.execute(
-        """INSERT OR REPLACE INTO setting SELECT ?, number + 1 FROM sequence""",
-        (CHANGED,),
     )
 
 

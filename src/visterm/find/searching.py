@@ -18,6 +18,7 @@ from visterm.documents.wording import percent
 from visterm.errors import InputError
 from visterm.find.rank.searcher import Hit, Hits
 from visterm.find.searchers import Ready, Searchers
+from visterm.find.words.conditions import is_date
 from visterm.find.words.query import parse, terms
 from visterm.find.words.reading import Understood
 from visterm.models import Model
@@ -163,7 +164,7 @@ def _notes_about(model: Model | None, query: str, ready: Ready, *, looked: bool)
         return doubts_about(model, Task.RANK)
     if looked:
         return [_NO_TAGS] if ready.collection.evidence.tag_keys else []
-    fields = {term.field for term in terms(parse(query))}
+    fields = {"date" if term.field is None and is_date(term.text) else term.field for term in terms(parse(query))}
     if fields.isdisjoint({None, "tag", *(() if ready.classified else ("class",))}):
         return []  # a model would find no more
     return [_NO_TAGS if ready.classified or "like" in fields else _ONLY_PEOPLE]
