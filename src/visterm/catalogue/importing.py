@@ -116,7 +116,7 @@ class RecordWriter:
             self._labels.describe([picture])
         if record.caption is not None and record.caption.strip():
             with self._skipping(record):
-                self._caption(picture, _clean_caption(record.caption))
+                self._caption(picture, clean_text(record.caption))
         if record.parts:
             record = replace(record, regions=(*record.regions, *self._in_pixels(picture, record.parts)))
         if record.regions:
@@ -347,7 +347,8 @@ def read_captions(connection: log.Connection) -> list[str]:
     return connection.values("SELECT caption FROM picture WHERE caption IS NOT NULL ORDER BY id")
 
 
-def _clean_caption(caption: str) -> str:
+def clean_text(caption: str) -> str:
+    """A caption without surrounding white space; raises :class:`InputError` if it is too long or no valid text."""
     caption = caption.strip()
     if len(caption) > MAX_CAPTION:
         raise InputError(f"the caption has {len(caption)} characters; at most {MAX_CAPTION} are allowed")

@@ -29,12 +29,13 @@ class PacketLabels:
     """The tags, class and caption of one picture, without surrounding white space.
 
     ``catalogue`` is the catalogue of Visterm that wrote the packet, and ``own_tags`` are the tags that it wrote.
-    ``facts`` are its other metadata.
+    ``facts`` are its other metadata. ``title`` is one to be written; one that was read is among the facts.
     """
 
     tags: tuple[str, ...] = ()
     class_name: str | None = None
     caption: str | None = None
+    title: str | None = field(default=None, repr=False)
     catalogue: str | None = field(default=None, compare=False, repr=False)
     own_tags: tuple[str, ...] = field(default=(), compare=False, repr=False)
     facts: Facts = field(default_factory=Facts, compare=False, repr=False)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from visterm.workspace import Workspace
 
 _FAINT = "bright_black"
+#: Values of a kind that are counted in one line; machines get more.
+_MOST_COUNTS = 12
 #: Answers that are less likely than this are not shown beside a better one.
 _HOPELESS = 0.01
 ModelOption = Annotated[
@@ -161,6 +163,10 @@ def search(
     ] = False,
     unlikely: Annotated[bool, typer.Option("--all", help="Also show pictures that are less likely to match.")] = False,
     sheet: SheetOption = None,
+    sort: Annotated[str, typer.Option(help="Order: best, date, rating or size.")] = "best",
+    facets: Annotated[
+        bool, typer.Option("--facets", help="Count what is found: months, places, cameras, ratings, tags and more.")
+    ] = False,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -175,14 +181,31 @@ def search(
     filename:norway           a word in the path; also caption:harbour
     like:photos/0042.jpg      pictures that look like this one
     is:untagged               pictures without tags
+    date:2019-07..2020        when they were taken; also date:summer, and 2019-07 alone
+    place:norway camera:d90   where and with what; also near:photos/0042.jpg, lens:, iso:
+    "rating:>=3" size:>12mp   how they are rated, how large they are; also colour:, pick:yes, orientation:portrait
+    folder:2019 by:person     where the file is, who labelled it; also suggested:boat, title:, creator:
 
     Pictures that match what people wrote come first. Next come pictures the model thinks match, with probabilities.
     """
     with command(as_json=as_json), opened(workspace) as photos:
         query = " ".join(words).replace(_MARK, "")
-        found = photos.search(query, model=model, limit=limit, unlikely=unlikely, why=why)
+        if facets:
+            show(photos.facets(query), as_json, _print_facets)
+            return
+        found = photos.search(query, model=model, limit=limit, unlikely=unlikely, why=why, sort=sort)
         show(found, as_json, lambda found: _print_findings(found, why=why, unlikely=unlikely))
         _write_sheet(photos, found, sheet, as_json)
+
+
+def _print_facets(facets: find.Facets) -> None:
+    say(counted(facets.total, "picture"))
+    for name, counts in vars(facets).items():
+        if isinstance(counts, list) and (
+            shown := [f"{each.value or '.'} {each.pictures}" for each in counts if each.pictures]
+        ):
+            more = f", and {len(shown) - _MOST_COUNTS} more" if len(shown) > _MOST_COUNTS else ""
+            say(f"{name}: {', '.join(shown[:_MOST_COUNTS])}{more}")
 
 
 def similar(

@@ -33,10 +33,15 @@ def label(
     no_tag: Annotated[
         list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable. Models learn from it.")
     ] = None,
+    caption: Annotated[
+        str | None, typer.Option("--caption", help="Their caption, in place of the present one.")
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Their title, in place of the present one.")] = None,
     clear: Annotated[
         list[str] | None,
         typer.Option(
-            help="Withdraw what you said, so that imports and suggestions count again: class, tags, or tag:NAME.",
+            help="Withdraw what you said, so that imports and suggestions count again: class, tags, caption, title, or"
+            " tag:NAME.",
             metavar="WHAT",
         ),
     ] = None,
@@ -52,8 +57,12 @@ def label(
 ) -> None:
     """Say what pictures show. Your labels outrank those of imports and models, which never overwrite them."""
     with command(as_json=as_json), opened(workspace) as photos:
-        if class_name is None and not (tag or no_tag or clear or accept or complete or only):
-            raise UsageError("say what the pictures are: --class, --tag, --no-tag, --clear, --accept or --complete")
+        said = class_name is not None or caption is not None or title is not None
+        if not (said or tag or no_tag or clear or accept or complete or only):
+            raise UsageError(
+                "say what the pictures are: --class, --tag, --no-tag, --caption, --title, --clear, --accept or"
+                " --complete"
+            )
         if only and not (tag or accept):
             raise UsageError("--only needs the tags that fit; --complete says that there are no more than you gave")
         wanted = _Wanted(class_name, list(tag or ()), list(no_tag or ()))
@@ -64,6 +73,8 @@ def label(
                     class_name=wanted.class_name,
                     tags=wanted.tags,
                     no_tags=wanted.no_tags,
+                    caption=caption,
+                    title=title,
                     clear=clear or (),
                     accept=accept,
                     complete=complete,
@@ -125,10 +136,12 @@ def _listed(labels: dict[str, int]) -> str:
 
 
 def _print_labelled(done: labels.Labelled) -> None:
-    otherwise = done.cleared or done.known or done.not_cleared or done.described
+    otherwise = done.texts or done.cleared or done.known or done.not_cleared or done.described
     parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not otherwise else []
     if done.accepted:
         parts.append(f"{done.accepted} of them accepted from models")
+    if done.texts:
+        parts.append(f"{counted(done.texts, 'text')} written")
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
     if parts:
