@@ -22,6 +22,16 @@ AnsweringOption = Annotated[
     str | None,
     typer.Option(help="The queue whose question this answers: teach, tag, errors or measure.", metavar="QUEUE"),
 ]
+CaptionOption = Annotated[str | None, typer.Option("--caption", help="Their caption; it replaces another.")]
+TitleOption = Annotated[str | None, typer.Option("--title", help="Their title; it replaces another.")]
+ClearOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Withdraw what you said, so that imports and suggestions count again: class, tags, caption, title, or"
+        " tag:NAME.",
+        metavar="WHAT",
+    ),
+]
 
 
 def label(
@@ -33,18 +43,9 @@ def label(
     no_tag: Annotated[
         list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable. Models learn from it.")
     ] = None,
-    caption: Annotated[
-        str | None, typer.Option("--caption", help="Their caption, in place of the present one.")
-    ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Their title, in place of the present one.")] = None,
-    clear: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Withdraw what you said, so that imports and suggestions count again: class, tags, caption, title, or"
-            " tag:NAME.",
-            metavar="WHAT",
-        ),
-    ] = None,
+    caption: CaptionOption = None,
+    title: TitleOption = None,
+    clear: ClearOption = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept what models suggest for them.")] = False,
     complete: CompleteOption = False,
     only: OnlyOption = False,
