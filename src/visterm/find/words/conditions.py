@@ -190,8 +190,8 @@ def _orientation(value: str) -> Condition:
 
 def _text(value: str, column: str) -> Condition:
     """Pictures whose text has all words of the value, whatever their capitals and accents."""
-    words = _key(value).split()
-    return lambda known: known.facts.texts(column).where(lambda text: all(word in _key(text) for word in words))
+    words = set(_WORDS.findall(_key(value)))
+    return lambda known: known.facts.texts(column).where(lambda text: words.issubset(_WORDS.findall(_key(text))))
 
 
 def _place(value: str) -> Condition:
