@@ -1,5 +1,6 @@
 """Texts in EXIF, which has the layout of a TIFF file: descriptions by cameras and programs, keywords by Windows."""
 
+import io
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from visterm.exchange.exif_facts import (
     exif_facts,
 )
 from visterm.exchange.facts import Facts
-from visterm.exchange.tiff import Tiff
+from visterm.vision.tiff import Tiff
 
 _DESCRIPTION, _XP_TITLE, _XP_COMMENT, _XP_KEYWORDS = 0x010E, 0x9C9B, 0x9C9C, 0x9C9E
 #: The fields that :func:`exif_texts` reads.
@@ -59,6 +60,13 @@ def read_exif(stream: BinaryIO, wanted: Collection[int] = ()) -> tuple[ExifTexts
     camera = tiff.below(main, EXIF_POINTER, CAMERA_FIELDS)
     position = tiff.below(main, GPS_POINTER, GPS_FIELDS)
     return replace(texts, facts=exif_facts(main, camera, position)), blocks
+
+
+def exif_of_parts(main: bytes, camera: bytes, position: bytes) -> ExifTexts:
+    """The facts in three TIFF structures, one for each directory."""
+    wanted = ((main, MAIN_FIELDS), (camera, CAMERA_FIELDS), (position, GPS_FIELDS))
+    structures = ((Tiff(io.BytesIO(block)), fields) for block, fields in wanted)
+    return ExifTexts(facts=exif_facts(*(tiff.directory(tiff.first, fields)[0] for tiff, fields in structures)))
 
 
 def exif_texts(fields: dict[int, bytes]) -> ExifTexts:

@@ -15,7 +15,7 @@ from visterm.exchange.facts import (
     whole,
     without_null_island,
 )
-from visterm.exchange.tiff import Value
+from visterm.vision.tiff import Value
 
 EXIF_POINTER, GPS_POINTER = 0x8769, 0x8825
 _MAKE, _MODEL, _ARTIST, _RATING, _COPYRIGHT = 0x010F, 0x0110, 0x013B, 0x4746, 0x8298

@@ -55,7 +55,7 @@ class Labelled(Document):
     person had given before. ``not_cleared`` lists what could not be cleared, such as ``tags``, because no person had
     said it; ``imported`` has what imports say of it. ``described`` counts the pictures that a person described now and
     not before, if that was said; ``denied`` has the tags that ``only`` denied, with their numbers of pictures.
-    ``texts`` counts the captions and titles that were written and differ from those before.
+    ``texts`` counts the captions and titles that were written and differ from those before, if any were said.
     """
 
     labels: int
@@ -70,7 +70,7 @@ class Labelled(Document):
     imported: dict[str, int] = field(default_factory=dict)
     described: int | None = None
     denied: dict[str, int] = field(default_factory=dict)
-    texts: int = 0
+    texts: int | None = None
 
 
 def label(
@@ -131,7 +131,7 @@ def _note(holdings: Holdings, known: dict[int, Picture], statement: Statement) -
     before = _said_before(holdings, as_they_are, said)
     n_labels = catalogue.write_labels(dict.fromkeys(accepted), source=PERSON, act=Act.ACCEPTED) if accepted else 0
     n_labels += catalogue.write_labels(dict.fromkeys(said), source=PERSON, act=statement.act) if said else 0
-    n_texts = catalogue.write_texts(known, statement.texts) if statement.texts else 0
+    n_texts = catalogue.write_texts(known, statement.texts) if statement.texts else None
     n_described = catalogue.describe(known, act=statement.act) if statement.describes else None
     return Labelled(
         n_labels - len(before),

@@ -20,10 +20,11 @@ from visterm.exchange.facts import Problem, merged
 from visterm.exchange.iptc import MAX_KEYWORD_BYTES, IptcTexts, read_iptc
 from visterm.exchange.readers._entries import make_record
 from visterm.exchange.readers._files import base as base
-from visterm.exchange.readers._files import is_picture, walk
+from visterm.exchange.readers._files import walk
 from visterm.exchange.xmp_packet import PacketLabels, read_packet
 from visterm.exchange.xmp_tree import MAX_BYTES
 from visterm.storage.opening import read_regular
+from visterm.vision.decode import pictures_among
 
 #: A continued packet without any of these has no labels: most hold the depth map of a telephone, megabytes of it.
 _NAMES_LABELS = re.compile(rb"subject|hierarchicalSubject|TagsList|description|urn:visterm")
@@ -39,7 +40,7 @@ def detect(path: Path) -> bool:
     position = due = 0
     for parent, names in walk(path):
         sidecars = _sidecars(names)
-        for name in filter(is_picture, names):
+        for name in sorted(pictures_among(names)):
             if next(sidecars(name), None):
                 return True
             if position == due:
@@ -57,7 +58,7 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
         raise InputError(f"{path} is not a folder: expected a folder with pictures")
     guesses = _Guesses()
     for parent, names in walk(path, reading):
-        yield from _records(path, parent, names, filter(is_picture, names), reading, guesses)
+        yield from _records(path, parent, names, sorted(pictures_among(names)), reading, guesses)
     guesses.report(reading)
 
 

@@ -6,14 +6,15 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from visterm.exchange.xmp_tree import MAX_BYTES
-
+#: Longer values are not read.
+_MAX_BYTES = 16 * 2**20
 #: The bytes of one value, by its type.
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
 _CODES = {1: "B", 3: "H", 4: "I", 6: "b", 8: "h", 9: "i", 11: "f", 12: "d", 13: "I"}
 _RATIONALS = {5: "II", 10: "ii"}
 _TEXT_KINDS = (1, 2, 6, 7)
-_HEADS = (b"II*\0", b"MM\0*")
+#: How a TIFF structure begins; some makers of cameras have heads of their own.
+HEADS = (b"II*\0", b"MM\0*", b"IIRO", b"IIRS", b"MMOR", b"IIU\0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,11 @@ class Value:
     def text(self) -> bytes | None:
         """The bytes up to the end mark, if this is a text; None for numbers."""
         return self.data.partition(b"\0")[0] if self.kind in _TEXT_KINDS else None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its numbers are whole and count something."""
+        return self.kind in (1, 3, 4, 13)
 
     @property
     def numbers(self) -> list[float]:
@@ -54,12 +60,12 @@ def _quotient(above: int, below: int) -> float:
 class Tiff:
     """A TIFF structure in a stream; ``first`` is where its first directory begins, None if it is no TIFF."""
 
-    def __init__(self, stream: BinaryIO, heads: Container[bytes] = _HEADS) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         stream.seek(0)
         head = stream.read(8)
         self.order = "<" if head.startswith(b"II") else ">"
-        is_tiff = len(head) == 8 and head[:4] in heads
+        is_tiff = len(head) == 8 and head[:4] in HEADS
         self.first: int | None = struct.unpack(f"{self.order}I", head[4:])[0] if is_tiff else None
 
     def directory(self, at: int | None, wanted: Container[int]) -> tuple[dict[int, Value], int]:
@@ -76,7 +82,7 @@ class Tiff:
         values: dict[int, Value] = {}
         for tag, kind, count, value in entries:
             size = count * _SIZES.get(kind, 0)
-            if tag not in wanted or not 0 < size <= MAX_BYTES:
+            if tag not in wanted or not 0 < size <= _MAX_BYTES:
                 continue
             if size <= len(value):  # so short that it stands in place of its offset
                 values[tag] = Value(kind, value[:size], self.order)
