@@ -34,7 +34,7 @@ _PNG_TEXTS = (b"iTXt", b"zTXt", b"tEXt")
 _GIF_XMP = b"XMP DataXMP"
 _GIF_XMP_END = bytes([1, *range(0xFF, 0xFB, -1)])
 _PHOTOSHOP_IPTC = 0x0404
-_RAF = b"FUJIFILMCCD-RAW"
+_RAF = b"FUJIFILMCCD-"
 #: Canon's raw file has its metadata among the first bytes.
 _CR3_HEAD = 2**17
 _TIFF_XMP, _TIFF_IPTC, _TIFF_PHOTOSHOP = 700, 33723, 34377

@@ -333,7 +333,7 @@ def _formats(data: bytes) -> tuple[str, ...]:
     if data[8:12] not in _OF_TELEPHONES:
         return _FORMATS
     if not find_spec(_HEIF_READER):
-        raise PictureError("HEIC, which needs one more package: pip install 'visterm[heif]', then add it again")
+        raise PictureError("HEIC, which needs one more package: pip install 'visterm[heif]' before it is added")
     _know_heif()
     return ("HEIF",)
 

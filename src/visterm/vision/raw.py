@@ -6,7 +6,7 @@ how they begin. The sensor's own data are never decoded.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from visterm.errors import PictureError
 from visterm.vision.tiff import HEADS, Tiff, Value
@@ -19,8 +19,9 @@ _RAF, _CR3, _CR2 = b"FUJIFILMCCD-RAW", b"ftypcrx ", b"CR"
 _JPEG_BEGINS = b"\xff\xd8\xff"
 #: The directories of a file and the JPEGs that are looked at: a hostile file may name millions.
 _MAX_DIRECTORIES, _MAX_CANDIDATES, _MAX_SEGMENTS = 64, 256, 200
-_KIND, _STRIPS, _ORIENTATION, _BELOW, _JPEG_AT = 0x0106, 0x0111, 0x0112, 0x014A, 0x0201
-_WANTED = frozenset((_KIND, _STRIPS, _ORIENTATION, _BELOW, _JPEG_AT))
+_KIND, _STRIPS, _LENGTHS, _ORIENTATION, _BELOW = 0x0106, 0x0111, 0x0117, 0x0112, 0x014A
+_JPEG_AT, _JPEG_LENGTH = 0x0201, 0x0202
+_WANTED = frozenset((_KIND, _STRIPS, _LENGTHS, _ORIENTATION, _BELOW, _JPEG_AT, _JPEG_LENGTH))
 #: What the pixels of a sensor are called: each has one colour, or they are linear.
 _OF_SENSORS = (32803, 34892)
 #: Frames of a JPEG that can be shown: baseline, extended, progressive. Lossless ones hold data of sensors.
@@ -38,7 +39,9 @@ def raw_preview(data: bytes) -> tuple[bytes, int] | None:
     is_raw = is_cr2 or any(_first(fields, _KIND) in _OF_SENSORS for fields in directories)
     if not (is_raw or _has_own_head(data)):
         return None
-    named = [place for fields in directories for place in _named(fields)]
+    named = dict(place for fields in directories for place in _named(fields))
+    if any(at + size > len(data) for at, size in named.items()):
+        raise PictureError("damaged picture: the raw file ends before what it says it holds")
     best = _largest(data, named) or _largest(data, _sought(data))
     if best is None:
         raise PictureError("a raw file without a picture that can be shown: export it as JPEG, or add one beside it")
@@ -63,12 +66,12 @@ def _directories(tiff: Tiff) -> Iterator[dict[int, Value]]:
             todo += [after, *(int(below) for below in _numbers(fields, _BELOW)[:_MAX_DIRECTORIES])]
 
 
-def _named(fields: dict[int, Value]) -> Iterator[int]:
-    """Where a directory says that a JPEG may begin."""
-    for place in (_JPEG_AT, _STRIPS):
+def _named(fields: dict[int, Value]) -> Iterator[tuple[int, int]]:
+    """Where a directory says that a JPEG may begin, and its length."""
+    for place, length in ((_JPEG_AT, _JPEG_LENGTH), (_STRIPS, _LENGTHS)):
         numbers = _numbers(fields, place)
         if len(numbers) == 1:  # several strips are no whole file
-            yield int(numbers[0])
+            yield int(numbers[0]), max(1, int(_first(fields, length) or 1))
 
 
 def _sought(data: bytes) -> Iterator[int]:
@@ -81,7 +84,7 @@ def _sought(data: bytes) -> Iterator[int]:
         at = data.find(_JPEG_BEGINS, at + 1)
 
 
-def _largest(data: bytes, places: Iterator[int] | list[int]) -> int | None:
+def _largest(data: bytes, places: Iterable[int]) -> int | None:
     """Where the JPEG with the most pixels begins."""
     sizes = {place: _pixels(data, place) for place in places}
     best = max(sizes, key=lambda place: sizes[place], default=None)

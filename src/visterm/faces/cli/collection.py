@@ -132,6 +132,8 @@ def _print_addition(done: labels.Addition) -> None:
         number = counted(sum(unread.values()), "picture")
         endings = ", ".join(f"{n} {ending}" for ending, n in unread.items())
         say(f"{number} in formats that Visterm cannot read ({endings}): save copies as JPEG and add those")
+        if not {".heic", ".heif", ".hif"}.isdisjoint(unread):
+            say("pip install 'visterm[heif]' lets Visterm read .heic")
     for source in done.labels:
         say(_source_line(source))
     if done.caption_tags:
