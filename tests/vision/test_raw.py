@@ -117,6 +117,21 @@ def test_a_raw_file_that_names_what_is_beyond_its_end_is_damaged() -> None:
         probe(tiff([[TURN], [CFA, (AT, 4_000_000_000)], [(AT, -1)]], [LARGE]))
 
 
+def test_a_large_jpeg_is_decoded_at_a_part_of_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "MAX_PIXELS", 100_000)
+    monkeypatch.setattr(decode, "MAX_SCALED_PIXELS", 200_000)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 50_000)  # Pillow alone would refuse twice as many
+    large = jpeg(400, 300, RED)
+    assert (probe(large).width, probe(large).height) == (400, 300)
+    assert decode_rgb(large, pixel_budget=10_000).shape == (86, 115, 3)
+    with pytest.raises(PictureError, match="at the size that is asked for"):
+        decode_rgb(large, pixel_budget=None)
+    with pytest.raises(PictureError, match="are more than"):
+        probe(jpeg(400, 300, RED, progressive=True))
+    with pytest.raises(PictureError, match="are more than"):
+        probe(jpeg(500, 500, RED))
+
+
 def test_an_ordinary_tiff_is_no_raw_file() -> None:
     stream = io.BytesIO()
     Image.new("RGB", (12, 8), RED).save(stream, "TIFF")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: A picture with more pixels is rejected before it is decoded (a decompression bomb).
 MAX_PIXELS = 80_000_000
+#: A JPEG may have this many, since it is decoded at a part of its size; not a progressive one, which is held whole.
+MAX_SCALED_PIXELS = 300_000_000
 #: Features are computed from at most this many pixels.
 PIXEL_BUDGET = 100_000
 _AVIF, _HEIF = frozenset({".avif", ".avifs"}), frozenset({".heic", ".heif", ".hif"})
@@ -161,6 +163,10 @@ def decode_sizes(data: bytes | Path, pixel_budgets: Iterable[int | None]) -> dic
         with opened_picture(data) as image:
             if budget is not None:
                 image.draft("RGB", _fitted(image.size, budget))
+            if image.size[0] * image.size[1] > MAX_PIXELS:
+                raise PictureError(
+                    f"it has more than {MAX_PIXELS // 10**6} million pixels at the size that is asked for"
+                )
             scaled = image.size
             if scaled not in decoded:
                 image.load()
@@ -305,12 +311,14 @@ def opened_picture(data: bytes) -> Iterator[Image.Image]:
     _silence_pillow()
     preview, turned = raw_preview(data) or (data, None)
     try:
-        with Image.open(io.BytesIO(preview), formats=_formats(preview)) as image:
+        with _open_image(preview) as image:
             if turned is not None:  # most cameras say it of the whole file, and not again in the preview
                 image.getexif().setdefault(_ORIENTATION_TAG, turned)
             width, height = image.size
-            if width * height > MAX_PIXELS:
-                raise PictureError(f"{width} x {height} pixels are more than the {MAX_PIXELS // 10**6} million allowed")
+            is_scaled = image.format in ("JPEG", "MPO") and not image.info.get("progressive")
+            most = MAX_SCALED_PIXELS if is_scaled else MAX_PIXELS
+            if width * height > most:
+                raise PictureError(f"{width} x {height} pixels are more than the {most // 10**6} million allowed")
             yield image
     except (PictureError, MemoryError):  # too little memory says nothing about the picture
         raise
@@ -320,6 +328,19 @@ def opened_picture(data: bytes) -> Iterator[Image.Image]:
         raise PictureError(f"it has far more pixels than the {MAX_PIXELS // 10**6} million allowed") from error
     except Exception as error:  # Pillow's parsers raise any kind of error for a damaged file
         raise PictureError(f"damaged picture: {error}") from error
+
+
+def _open_image(data: bytes) -> Image.Image:
+    """The lazily opened image; of a large JPEG, Pillow would ask nobody and refuse it."""
+    from PIL import Image
+    from PIL.JpegImagePlugin import JpegImageFile
+
+    try:
+        return Image.open(io.BytesIO(data), formats=_formats(data))
+    except Image.DecompressionBombError:
+        if not data.startswith(b"\xff\xd8"):
+            raise
+        return JpegImageFile(io.BytesIO(data))
 
 
 def _formats(data: bytes) -> tuple[str, ...]:
