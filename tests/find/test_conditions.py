@@ -153,6 +153,18 @@ def test_without_what_files_say_a_condition_is_refused_in_words() -> None:
         Searcher(evidence).search("date:2019")
 
 
+def test_facts_that_have_not_changed_keep_what_was_made_of_them() -> None:
+    columns = {name: [row.get(name) for row in ROWS] for name in COLUMNS}
+    first = Facts(lambda: columns)
+    places, seconds = first.places, first.seconds
+    same = Facts(lambda: {name: list(column) for name, column in columns.items()}, first)
+    assert same.places is places
+    assert same.seconds is seconds
+    other = Facts(lambda: columns | {"rating": [1] * 6}, same)
+    assert other.numbers("rating").tolist() == [1] * 6
+    assert other.places is not places
+
+
 def test_every_field_is_tried_here() -> None:
     tried = {query for query, _ in test_what_meets_a_condition.pytestmark[0].args[1]}
     assert {field for field in CONDITIONS if not any(f"{field}:" in query for query in tried)} == {"iso", "suggested"}

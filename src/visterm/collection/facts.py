@@ -6,8 +6,7 @@ from calendar import isleap, monthrange
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ Columns = dict[str, list[Any]]
 #: Where nobody knows the time: before every date.
 UNKNOWN_TIME = np.iinfo(np.int64).min
 _MONTH = len("2019-07")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,48 +42,63 @@ class Coded:
 
 
 class Facts:
-    """One row for each picture that has a file, in their order; all of it is read when first needed."""
+    """One row for each picture that has a file, in their order; all of it is read when first needed.
 
-    def __init__(self, read: Callable[[], Columns]) -> None:
-        self._read = read
-        self._coded: dict[str, Coded] = {}
-        self._numbers: dict[str, Floats] = {}
+    What was made of the ``earlier`` facts of the same pictures is kept if nothing has changed.
+    """
 
-    @cached_property
-    def _columns(self) -> Columns:
-        return self._read()
+    def __init__(self, read: Callable[[], Columns], earlier: Facts | None = None) -> None:
+        self._read, self._earlier = read, earlier
+        self._columns: Columns | None = None
+        self._kept: dict[str, Any] = {}
 
     def numbers(self, name: str) -> Floats:
         """A column of numbers, such as ``rating``; NaN where it is not known."""
-        if name not in self._numbers:
-            self._numbers[name] = np.array(self._columns[name], np.float64)
-        return self._numbers[name]
+        return self._made(name, lambda columns: np.array(columns[name], np.float64))
 
     def texts(self, name: str) -> Coded:
         """A column of texts, such as ``camera``."""
-        if name not in self._coded:
-            self._coded[name] = Coded.of(self._columns[name])
-        return self._coded[name]
+        return self._made(name, lambda columns: Coded.of(columns[name]))
 
-    @cached_property
+    @property
     def seconds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first and the last second at which each picture can have been taken, by the clock of its place."""
-        taken = self.texts("taken")
-        spans = np.array([*map(seconds_of, taken.names), (UNKNOWN_TIME, UNKNOWN_TIME)], np.int64)
-        first, last = spans[taken.codes].T
-        return first, last
+        return self._made("seconds", lambda _: _seconds(self.texts("taken")))
 
-    @cached_property
+    @property
     def months(self) -> Coded:
         """The months in which pictures were taken, such as ``2019-07``; none where only the year is known."""
-        return Coded.of(
-            [None if text is None or len(text) < _MONTH else text[:_MONTH] for text in self._columns["taken"]]
-        )
 
-    @cached_property
+        def made(columns: Columns) -> Coded:
+            taken = columns["taken"]
+            return Coded.of([text[:_MONTH] if text is not None and len(text) >= _MONTH else None for text in taken])
+
+        return self._made("months", made)
+
+    @property
     def places(self) -> Places:
         """Where pictures were taken, as far as the gazetteer knows."""
-        return Gazetteer.open().places(self.numbers("latitude"), self.numbers("longitude"))
+        return self._made(
+            "places", lambda _: Gazetteer.open().places(self.numbers("latitude"), self.numbers("longitude"))
+        )
+
+    def _made(self, name: str, make: Callable[[Columns], T]) -> T:
+        """What ``make`` makes of the columns, made once."""
+        if self._columns is None:
+            columns, earlier = self._read(), self._earlier
+            if earlier is not None and earlier._columns == columns:
+                self._kept = dict(earlier._kept)
+            self._columns, self._earlier = columns, None  # else every state of the collection would be held
+        if name not in self._kept:
+            self._kept[name] = make(self._columns)
+        made: T = self._kept[name]
+        return made
+
+
+def _seconds(taken: Coded) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    spans = np.array([*map(seconds_of, taken.names), (UNKNOWN_TIME, UNKNOWN_TIME)], np.int64)
+    first, last = spans[taken.codes].T
+    return first, last
 
 
 def seconds_of(text: str) -> tuple[int, int]:

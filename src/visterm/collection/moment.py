@@ -139,11 +139,11 @@ class Collections:
         )
         if known is not None and frame.is_that_of(known.frame):
             evidence = known.evidence.relabelled(**_labels(truth, known.frame))
-            return Collection(version, known.frame, truth, evidence, self._facts(truth, known.frame))
+            return Collection(version, known.frame, truth, evidence, self._facts(truth, known.frame, known.facts))
         return Collection(version, frame, truth, _evidence(truth, frame), self._facts(truth, frame))
 
-    def _facts(self, truth: Truth, frame: Frame) -> Facts:
-        return Facts(lambda: self._catalogue.metadata_columns(truth.ids[frame.rows].tolist()))
+    def _facts(self, truth: Truth, frame: Frame, earlier: Facts | None = None) -> Facts:
+        return Facts(lambda: self._catalogue.metadata_columns(truth.ids[frame.rows].tolist()), earlier)
 
 
 def _evidence(truth: Truth, frame: Frame) -> Evidence:
