@@ -261,6 +261,13 @@ def one(tmp_path: Path, *segments: tuple[int, bytes]) -> tuple[Metadata, list[st
             {"taken": "2019-07-14T12:30:05"},
             [],
         ),
+        (
+            {0x9003: ascii_field("2019:07:14 12:30:05"), 0x9011: ascii_field("+14:30")},  # no zone is so far ahead
+            {},
+            {"taken": "2019-07-14T12:30:05"},
+            ["EXIF DateTimeOriginal zone"],
+        ),
+        ({}, {**OSLO, 2: (10, 3, struct.pack("<6i", -59, 1, 54, 1, 0, 1))}, {}, ["EXIF GPS latitude"]),
         ({0x829A: fractions((1, 0))}, {}, {}, ["EXIF exposure"]),
         ({0x829A: fractions((0, 1))}, {}, {}, []),
         ({0x829A: ascii_field("1/250")}, {}, {}, ["EXIF exposure"]),
@@ -297,6 +304,9 @@ def test_blocks_agree_by_a_fixed_order(tmp_path: Path) -> None:
     found, _ = one(tmp_path, (0xE1, block), xmp_segment(inside), iptc_segment(iptc))
     assert (found.taken, found.zone) == ("2019-07-14T12:30:05", 120)  # the same time, with its zone, stands in XMP
     assert (found.creator, found.copyright) == ("by xmp", "iptc's")
+    other = inside.replace(b"2019-07-14", b"2001-02-03")
+    found, _ = one(tmp_path, (0xE1, block), xmp_segment(other))
+    assert (found.taken, found.zone) == ("2019-07-14T12:30:05", None)  # another time has another zone
     beside = packet("", attributes='xmlns:exif="http://ns.adobe.com/exif/1.0/" exif:DateTimeOriginal="2001-02"')
     (tmp_path / "a.jpg.xmp").write_bytes(beside)
     assert read(tmp_path)[0]["a.jpg"].taken == "2001-02"
