@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import struct
 from pathlib import Path
@@ -166,6 +167,31 @@ def test_avif_is_read_with_its_metadata(tmp_path: Path) -> None:
     assert (info.width, info.height) == (48, 64)
     assert np.abs(decode_rgb(file).reshape(-1, 3).astype(int) - RED).max() <= 6
     assert read_embedded(file).exif.facts.metadata.camera == "Pixel"
+
+
+#: 64 x 48 pixels, green on the left and red on the right, to be turned right; made by libheif's encoder.
+HEIC = base64.b64decode(
+    "AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAchtZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAAADRpbG9j"
+    "AAAAAERAAAIAAQAAAAAB7AABAAAAAAAAAIoAAgAAAAACdgABAAAAAAAAAH4AAAA4aWluZgAAAAAAAgAAABVpbmZlAgAAAAABAABodmMxAAAA"
+    "ABVpbmZlAgAAAQACAABFeGlmAAAAAA5waXRtAAAAAAABAAABB2lwcnAAAADmaXBjbwAAAHZodmNDAQNwAAAAkAAAAAAAHvAA/P34+AAADwNg"
+    "AAEAGEABDAH//wNwAAADAJAAAAMAAAMAHroCQGEAAQAqQgEBA3AAAAMAkAAAAwAAAwAeoCCBBZbq5Ka5uAhoMCAAAAMDIAAAAwAhYgABAAZE"
+    "AcFzwIkAAAATY29scm5jbHgAAQANAAaAAAAAFGlzcGUAAAAAAAAAQAAAAEAAAAAoY2xhcAAAAEAAAAABAAAAMAAAAAEAAAAAAAAAAv////AA"
+    "AAACAAAAEHBpeGkAAAAAAwgICAAAAAlpcm90AwAAABlpcG1hAAAAAAAAAAEAAQaBAgMFhIYAAAAaaXJlZgAAAAAAAAAOY2RzYwACAAEAAQAA"
+    "ARBtZGF0AAAAhigBrwa4kYnSddr///KPv//+YNnV8T+kyVUv2Zd2/+4L8en36O4W6DpKubImUSTT+fM4NLjuNFbJAAvu5t3dQAfPvfmjQSnE"
+    "dpckN5ETBHPuCT3oZ4gkZvyRvRGoL99BffA67RJ/+1rKwQjK5Nz1uylXNsV/JefPrdRfyVdH0mCA10DyV8FuAAAABkV4aWYAAE1NACoAAAAI"
+    "AAQBDwACAAAABgAAAD4BEAACAAAACQAAAEQBEgADAAAAAQAGAACHaQAEAAAAAQAAAE4AAAAAQXBwbGUAaVBob25lIDgAAAABkAMAAgAAABQA"
+    "AABgAAAAADIwMTk6MDc6MTQgMTI6MzA6MDUA"
+)
+
+
+def test_heic_is_read_with_its_metadata(tmp_path: Path) -> None:
+    pytest.importorskip("pi_heif", reason="the extra heif is not installed")
+    (tmp_path / "a.heic").write_bytes(HEIC)
+    upright = decode_rgb(tmp_path / "a.heic").astype(int)
+    assert upright.shape == (64, 48, 3)
+    assert np.abs(upright[:28] - (20, 200, 30)).mean() < 3
+    assert np.abs(upright[36:] - (200, 30, 30)).mean() < 3
+    assert read_embedded(tmp_path / "a.heic").exif.facts.metadata.camera == "Apple iPhone 8"
 
 
 def test_a_picture_of_a_telephone_names_what_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:

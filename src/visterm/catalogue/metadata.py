@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def write_metadata(connection: Connection, picture: int, said: Metadata) -> None
         f"""INSERT INTO metadata (picture_id, {_NAMES}) VALUES (?, {values}) ON CONFLICT (picture_id) DO UPDATE
             SET ({_NAMES}) = ({", ".join(f"excluded.{name}" for name in COLUMNS)})
             WHERE ({_NAMES}) IS NOT ({", ".join(f"excluded.{name}" for name in COLUMNS)})""",  # noqa: S608 - constants
-        (picture, *astuple(said)),
+        (picture, *(getattr(said, name) for name in COLUMNS)),
     )
 
 

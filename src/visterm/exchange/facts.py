@@ -81,7 +81,7 @@ class Gathering:
 
     def noticing(self, what: str, value: object) -> "_Noticing":
         """A context in which a :class:`ValueError` means that ``value`` is no ``what``."""
-        return _Noticing(self.problems, Problem(f"{self._block} {what}", _shown(value)))
+        return _Noticing(self.problems, f"{self._block} {what}", value)
 
     def facts(self, regions: Iterable[Region] = ()) -> Facts:
         """All that was gathered; half a position is none."""
@@ -94,8 +94,8 @@ class Gathering:
 class _Noticing:
     """Turns errors of values into problems."""
 
-    def __init__(self, problems: list[Problem], problem: Problem) -> None:
-        self._problems, self._problem = problems, problem
+    def __init__(self, problems: list[Problem], what: str, value: object) -> None:
+        self._problems, self._what, self._value = problems, what, value
 
     def __enter__(self) -> None:
         return None
@@ -103,7 +103,7 @@ class _Noticing:
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> bool:
         is_value = isinstance(error, ValueError | OverflowError)
         if is_value:
-            self._problems.append(self._problem)
+            self._problems.append(Problem(self._what, _shown(self._value)))
         return is_value
 
 
