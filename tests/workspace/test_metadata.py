@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -59,6 +60,18 @@ def test_what_files_say_is_found_counted_and_sorted(photos: Workspace) -> None:
     ]
     with pytest.raises(ValueError, match="choose best, date, rating, size"):
         photos.search("date:2019", sort="beauty")
+
+
+def test_the_command_shows_orders_and_counts(photos: Workspace, visterm: Callable[..., Any]) -> None:
+    where = ("-w", photos.folder)
+    assert "files say\n          a.jpg" in visterm("search", "date:2019", *where).stdout
+    shown = visterm("search", "camera:nikon", "--sort", "rating", *where).stdout
+    assert [line.strip() for line in shown.splitlines()][-4:] == ["by rating", "a.jpg", "c.jpg", "b.jpg"]
+    counts = visterm("search", "rating:>=3", "--facets", *where).stdout
+    assert "2 pictures" in counts
+    assert "months: 2019-07 1, 2018-07 1" in counts
+    assert "choose best" in visterm("search", "date:2019", "--sort", "beauty", *where, code=1).stderr
+    assert "1 text written" in visterm("label", photos.folder / "a.jpg", "--title", "Quay", *where).stdout
 
 
 def test_who_said_what_is_a_condition_that_follows_every_label(photos: Workspace) -> None:

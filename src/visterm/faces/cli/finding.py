@@ -194,7 +194,7 @@ def search(
             show(photos.facets(query), as_json, _print_facets)
             return
         found = photos.search(query, model=model, limit=limit, unlikely=unlikely, why=why, sort=sort)
-        show(found, as_json, lambda found: _print_findings(found, why=why, unlikely=unlikely))
+        show(found, as_json, lambda found: _print_findings(found, why=why, unlikely=unlikely, sort=sort))
         _write_sheet(photos, found, sheet, as_json)
 
 
@@ -252,7 +252,7 @@ def _write_sheet(photos: Workspace, found: find.Findings | find.Lookalikes, file
             typer.echo(f"contact sheet written to {printable(str(written))}; 'visterm add' leaves it out")
 
 
-def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> None:
+def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool, sort: str = "best") -> None:
     for note in findings.notes:
         say(note, style="yellow")
     if findings.read_as:
@@ -271,7 +271,13 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> No
     for missing in dict.fromkeys(found.missing for found in findings.found if found.likely):
         by_people = [found for found in told if found.missing == missing]
         by_model = [found for found in likely if found.missing == missing]
-        _print_group(f"people say{_without(missing)}", by_people, why=why)
+        if sort != "best":  # one list in this order, whoever says so
+            group = [found for found in findings.found if found.likely and found.missing == missing]
+            _print_group(f"by {sort}{_without(missing)}", group, why=why)
+            continue
+        fields = {word.field for word in findings.understood}
+        who = "files" if fields and fields <= find.CONDITIONS.keys() else "people"
+        _print_group(f"{who} say{_without(missing)}", by_people, why=why)
         _print_group(f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=why)
     if findings.guessed:
         say(f"no picture is known to match, and none is likely to match{guess}", style="bold")
