@@ -226,11 +226,18 @@ class Workspace(Holdings):
         start: int = 0,
         unlikely: bool = False,
         why: bool = False,
-        filters: collection.Filters | None = None,
+        **narrowed: Any,
     ) -> find.Findings:
-        """Find pictures from a few words, tagged or not: ``limit`` of them, after the first ``start``."""
-        wanted = find.searching.Wanted(limit, start, unlikely, why, filters)
+        """Find pictures from a few words, tagged or not: ``limit`` of them, after the first ``start``.
+
+        ``narrowed`` are the other fields of :class:`~visterm.find.searching.Wanted`, such as ``sort="date"``.
+        """
+        wanted = find.searching.Wanted(limit, start, unlikely, why, **narrowed)
         return find.searching.search(self.searchers, query, wanted, model=model)
+
+    def facets(self, query: str = "") -> find.Facets:
+        """How many of the pictures that a query finds (default: of all) have each tag, month, place and so on."""
+        return self.gallery.facets(query)
 
     def similar(
         self, picture: str | Path | int, *, recipe: str | None = None, model: str | None = None, limit: int = 20

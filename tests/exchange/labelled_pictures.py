@@ -11,7 +11,8 @@ from PIL import Image
 
 from visterm.catalogue.records import Reading, Record
 from visterm.exchange.readers import xmp
-from visterm.exchange.xmp_packet import DC, DIGIKAM, LIGHTROOM, RDF, VISTERM
+from visterm.exchange.xmp_packet import DIGIKAM, LIGHTROOM, VISTERM
+from visterm.exchange.xmp_tree import DC, RDF
 
 NAMESPACES = f'xmlns:rdf="{RDF}" xmlns:dc="{DC}" xmlns:lr="{LIGHTROOM}" xmlns:digiKam="{DIGIKAM}" xmlns:v="{VISTERM}"'
 
@@ -81,4 +82,4 @@ def itxt(xmp_packet: bytes, *, compressed: bool = False) -> tuple[bytes, bytes]:
 
 def read_folder(folder: Path) -> tuple[dict[str, Record], Reading]:
     reading = Reading(str(folder), "xmp")
-    return {record.path: record for record in xmp.read(folder, reading)}, reading
+    return {record.path: record for record in xmp.read(folder, reading) if record.labels_something}, reading

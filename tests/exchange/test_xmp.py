@@ -33,7 +33,8 @@ from visterm.errors import InputError
 from visterm.exchange.embedded import Embedded, read_embedded
 from visterm.exchange.iptc import read_iptc
 from visterm.exchange.readers import xmp
-from visterm.exchange.xmp_packet import MAX_ELEMENTS, PacketLabels, read_packet
+from visterm.exchange.xmp_packet import PacketLabels, read_packet
+from visterm.exchange.xmp_tree import MAX_ELEMENTS
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 

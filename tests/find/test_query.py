@@ -97,7 +97,7 @@ def test_queries_and_their_trees(text, tree):
         ("a^101", "up to 100"),
         ("a^1e999", "must be a number"),
         ("a^٣", "must be a number"),
-        ("colour:red", r"no field 'colour' \(character 1\): use tag, class"),
+        ("flavour:red", r"no field 'flavour' \(character 1\): use tag, class"),
         ("tag: boat", "tag: at character 1 has no value"),
         ("like:)", "like: at character 1 has no value"),
         ("(" * (MAX_DEPTH + 1) + "a" + ")" * (MAX_DEPTH + 1), f"more than {MAX_DEPTH} parentheses"),

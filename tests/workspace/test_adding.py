@@ -46,12 +46,27 @@ def test_named_pictures_of_a_folder_are_one_source(picture, tmp_path):
 def test_pictures_in_other_formats_are_counted(visterm, visterm_json, tmp_path):
     folder = tmp_path / "phone"
     (folder / "sub").mkdir(parents=True)
-    for name in ("a.HEIC", "b.heic", "sub/c.cr2", "notes.txt", "sub/movie.mp4", ".d.heic"):
+    for name in ("a.HEIC", "b.heic", "sub/c.jxl", "notes.txt", "sub/movie.mp4", ".d.heic"):
         (folder / name).write_bytes(b"content")
     visterm("init", folder)
     said = visterm("add", "-w", folder).stdout
-    assert "3 pictures in formats that Visterm cannot read (2 .heic, 1 .cr2): save copies as JPEG" in said
-    assert visterm_json("add", "-w", folder)["other_formats"] == {".heic": 2, ".cr2": 1}
+    assert "3 pictures in formats that Visterm cannot read (2 .heic, 1 .jxl): save copies as JPEG" in said
+    assert "visterm[heif]" in said
+    assert visterm_json("add", "-w", folder)["other_formats"] == {".heic": 2, ".jxl": 1}
+
+
+def test_a_raw_file_beside_its_picture_is_left_out_and_counted(visterm, visterm_json, tmp_path):
+    Image.new("RGB", (20, 10)).save(tmp_path / "a.jpg")
+    (tmp_path / "a.CR2").write_bytes(b"content")
+    (tmp_path / "a.xmp").write_text(
+        '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        "<r:Description><dc:subject><r:Bag><r:li>sea</r:li></r:Bag></dc:subject></r:Description></r:RDF>"
+    )
+    visterm("init", tmp_path)
+    said = visterm("add", "-w", tmp_path).stdout
+    assert "1 added" in said
+    assert "left out 1 raw file with a picture of the same name beside" in said
+    assert visterm_json("add", "-w", tmp_path)["skipped"] == []  # the sidecar is that of the picture
 
 
 def test_reading_one_picture_says_nothing_of_the_others(picture, tmp_path):

@@ -179,7 +179,7 @@ def test_rankers_tell_which_codewords_count(visterm, workspace):
         ("", "empty"),
         ("(boat", "parenthesis at character 1"),
         ('"boat', "quote that begins"),
-        ("colour:red", "no field 'colour'"),
+        ("flavour:red", "no field 'flavour'"),
         ("???", "no word to search for"),
         ("\x01\x02", "empty"),
         ("boat " * 1000, "1000 words"),

@@ -23,6 +23,7 @@ from visterm.catalogue import (
 from visterm.catalogue.acts import TagsAre
 from visterm.catalogue.history import History
 from visterm.catalogue.labels import Kind
+from visterm.catalogue.metadata import read_columns
 from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictures
 from visterm.catalogue.places import Places, posix
 from visterm.catalogue.records import IMPORT, PERSON, Reading, Record, import_source
@@ -321,6 +322,10 @@ class Catalogue(Sayings):
     def listing(self) -> listing.Listing:
         """The sizes of all readable pictures, and when they were added."""
         return self._read(listing.read_listing)
+
+    def metadata_columns(self, ids: Iterable[int]) -> dict[str, list[object]]:
+        """The metadata of some pictures as columns, each in the order of ``ids``."""
+        return self._read(read_columns, ids)
 
     def said(self, ids: Iterable[int] | None = None) -> dict[int, int]:
         """Who said something of the pictures, as :class:`~visterm.catalogue.listing.Said` flags by picture id."""

@@ -25,10 +25,10 @@ _MAX_NAMES = 5
 class Change:
     """One thing that an action changed: ``kind`` says what, ``before`` and ``after`` what it was; None is absent.
 
-    ``kind`` is ``class``, ``tag``, ``all tags``, ``region``, ``caption``, ``picture``, ``file``, ``vocabulary`` or
-    ``other name``. With ``all tags``, a source says that its tags of the picture are all, and by which act; the act of
-    a label is told where nothing else of it changed.
-    ``picture`` is the path of the picture, or its content hash if it has no file.
+    ``kind`` is ``class``, ``tag``, ``all tags``, ``region``, ``caption``, ``title``, ``picture``, ``file``,
+    ``vocabulary`` or ``other name``. With ``all tags``, a source says that its tags of the picture are all, and by
+    which act; the act of a label is told where nothing else of it changed. ``picture`` is the path of the picture, or
+    its content hash if it has no file.
     """
 
     kind: str
@@ -159,13 +159,13 @@ class _Words:
         self._connection = connection
 
     def n_changes(self, first: int, last: int) -> int:
-        counted = "id BETWEEN ? AND ? AND kind NOT IN ('term', 'alias', 'suggestion', 'described')"
+        counted = "id BETWEEN ? AND ? AND kind NOT IN ('term', 'alias', 'suggestion', 'described', 'metadata')"
         return int(self._connection.value(f"SELECT count(*) FROM change WHERE {counted}", first, last))  # noqa: S608
 
     def changes(self, first: int, last: int, picture: int | None) -> Iterable[Change]:
         for kind, number, *texts in self._connection.execute(
             """SELECT kind, picture_id, before, after FROM change
-               WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR picture_id = ?3) AND kind != 'suggestion'
+               WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR picture_id = ?3) AND kind NOT IN ('suggestion', 'metadata')
                ORDER BY id LIMIT ?4""",
             (first, last, picture, MAX_CHANGES),
         ).fetchall():
@@ -189,6 +189,8 @@ class _Words:
             return Change(
                 "region", self._terms.get(row[2], ("", None))[1], place, *both(lambda values: str(values[4:]))
             )
+        if kind == "title":
+            return Change("title", None, place, *both(lambda values: str(values[1])))
         if kind == "caption":
             return Change("caption", None, place, *both(lambda values: values[2]))
         if kind == "term":

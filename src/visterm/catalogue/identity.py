@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from visterm.catalogue.log import CONTENT, Connection
+from visterm.catalogue.metadata import Metadata, read_metadata, write_metadata
 from visterm.errors import InputError
 
 _CONTENT, _VALUES = ", ".join(CONTENT), ", ".join("?" * len(CONTENT))
@@ -147,6 +148,7 @@ def separate(connection: Connection, picture: int, now: int) -> int:
         connection.execute("DELETE FROM label WHERE picture_id = ?", (picture,))
         connection.execute("DELETE FROM described WHERE picture_id = ?", (picture,))
         connection.execute("DELETE FROM region WHERE picture_id = ?", (picture,))
+        connection.execute("DELETE FROM title WHERE picture_id = ?", (picture,))
         connection.execute(
             "UPDATE picture SET caption = NULL, caption_source = NULL, split = NULL WHERE id = ?", (picture,)
         )
@@ -171,13 +173,16 @@ def attach(connection: Connection, record: int, picture: int, now: int) -> None:
     forget_paths(connection, connection.values("SELECT path FROM path WHERE picture_id = ?", record))
     connection.execute("UPDATE path SET picture_id = ? WHERE picture_id = ?", (record, picture))
     content = connection.execute(f"SELECT {_CONTENT} FROM picture WHERE id = ?", (picture,)).fetchone()  # noqa: S608
+    said = read_metadata(connection, (picture, picture)).get(picture, Metadata())
     connection.execute("DELETE FROM picture WHERE id = ?", (picture,))
     set_content(connection, record, content)
+    write_metadata(connection, record, said)
     forget_suggestions(connection, record)
 
 
 def set_content(connection: Connection, picture: int, content: Sequence[object]) -> None:
     """Give a picture another content."""
+    connection.execute("DELETE FROM metadata WHERE picture_id = ?", (picture,))  # they were those of another file
     update = f"UPDATE picture SET ({_CONTENT}) = ({_VALUES}) WHERE id = ?"  # noqa: S608 - constants
     connection.execute(update, (*content, picture))
 
@@ -216,3 +221,4 @@ def give_labels(connection: Connection, giver: int, taker: int) -> None:
            WHERE id = ?2 AND caption IS NULL""",
         (giver, taker),
     )
+    connection.execute("INSERT OR IGNORE INTO title SELECT ?2, text FROM title WHERE picture_id = ?1", (giver, taker))

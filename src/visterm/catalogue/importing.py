@@ -13,6 +13,7 @@ from typing import Protocol
 from visterm.catalogue import log
 from visterm.catalogue.acts import Act, TagsAre
 from visterm.catalogue.labels import LabelWriter, clean_name, find_term
+from visterm.catalogue.metadata import write_metadata
 from visterm.catalogue.records import IMPORT, Reading, Record, Region, import_source
 from visterm.errors import InputError
 
@@ -63,6 +64,9 @@ class RecordWriter:
         reading = self._reading
         n_read_badly = reading.n_unplaced
         for record in records:
+            if not record.labels_something:
+                self._note_metadata(record)
+                continue
             n_bad = reading.n_unplaced - self._n_own_skips  # a bad row may be about the same picture as the next one
             with self._skipping(record, row=True):
                 self._apply(record, whole=n_bad == n_read_badly)
@@ -83,6 +87,7 @@ class RecordWriter:
         picture = self._find_picture(record.path)
         if picture is None:  # a person removed it
             return
+        self._note_metadata(record, picture)
         self._earlier.name(picture, whole=whole)
         for tag in record.tags:
             self._earlier.keep(picture, "tag", tag)
@@ -111,10 +116,19 @@ class RecordWriter:
             self._labels.describe([picture])
         if record.caption is not None and record.caption.strip():
             with self._skipping(record):
-                self._caption(picture, _clean_caption(record.caption))
+                self._caption(picture, clean_text(record.caption))
+        if record.parts:
+            record = replace(record, regions=(*record.regions, *self._in_pixels(picture, record.parts)))
         if record.regions:
             self._earlier.keep_regions(picture)
             self._regions(picture, record)
+
+    def _note_metadata(self, record: Record, picture: int | None = None) -> None:
+        """Write what the file says besides its labels; a file that is no picture of the catalogue says nothing."""
+        with suppress(InputError):
+            number = self._find_picture(record.path) if picture is None else picture
+            if number is not None and record.metadata is not None:
+                write_metadata(self._connection, number, record.metadata)
 
     def _without_echo(self, picture: int, record: Record) -> Record:
         """The record without what this catalogue wrote itself, as long as it knows the picture since then.
@@ -163,6 +177,12 @@ class RecordWriter:
                coalesce((SELECT rank FROM source WHERE id = caption_source), 0) <= ?4""",
             (caption, self._labels.source_id, picture, self._labels.rank),
         ).rowcount
+
+    def _in_pixels(self, picture: int, parts: Iterable[Region]) -> list[Region]:
+        """Shares of the picture as its file stores it, as pixels of the picture as a person sees it."""
+        size = "SELECT width, height, coalesce(orientation, 1) FROM picture WHERE id = ? AND width IS NOT NULL"
+        found = self._connection.execute(size, (picture,)).fetchone()
+        return [] if found is None else [upright(part, *found) for part in parts]
 
     def _regions(self, picture: int, record: Record) -> None:
         """Replace the source's regions of the picture; another row of the same source adds to them."""
@@ -279,6 +299,22 @@ class Statements:
         return len(unsaid)
 
 
+def upright(part: Region, width: int, height: int, orientation: int) -> Region:
+    """A region in shares of a stored picture, in pixels of the same picture turned upright by its orientation.
+
+    >>> upright(Region("left half", 0.0, 0.0, 0.5, 1.0), width=600, height=400, orientation=6)  # turned right
+    Region(name='left half', left=0.0, top=0.0, right=600.0, bottom=200.0)
+    """
+    left, top, right, bottom = part.left, part.top, part.right, part.bottom
+    if orientation in (2, 3, 7, 8):  # mirrored from left to right, as stored
+        left, right = 1 - right, 1 - left
+    if orientation in (3, 4, 6, 7):
+        top, bottom = 1 - bottom, 1 - top
+    if orientation >= 5:
+        left, top, right, bottom = top, left, bottom, right
+    return Region(part.name, left * width, top * height, right * width, bottom * height)
+
+
 def derive_tags(connection: log.Connection, tokenizer: Tokenizer, time: int, tags_are: TagsAre | None) -> int:
     """Write the tags that ``tokenizer`` finds in captions, as imported tags, within the caller's transaction."""
     tags = tokenizer.tags(read_captions(connection))
@@ -311,7 +347,8 @@ def read_captions(connection: log.Connection) -> list[str]:
     return connection.values("SELECT caption FROM picture WHERE caption IS NOT NULL ORDER BY id")
 
 
-def _clean_caption(caption: str) -> str:
+def clean_text(caption: str) -> str:
+    """A caption without surrounding white space; raises :class:`InputError` if it is too long or no valid text."""
     caption = caption.strip()
     if len(caption) > MAX_CAPTION:
         raise InputError(f"the caption has {len(caption)} characters; at most {MAX_CAPTION} are allowed")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
+from visterm.catalogue.metadata import COLUMNS
 from visterm.catalogue.records import PERSON
 
 
@@ -150,8 +151,12 @@ _LOGGED = (
     _Logged("term", ("id",), ("kind", "name", "dropped")),
     _Logged("alias", ("kind", "name"), ("term_id",)),
     _Logged("caption", ("id",), _SAID, table="picture", events=("UPDATE",), picture="id"),
+    _Logged("title", ("picture_id",), ("text",), picture="picture_id"),
     _Logged("picture", ("id",), (*CONTENT, *_SAID, "added"), level=Level.FILES, picture="id"),
     _Logged("path", ("path",), ("picture_id", "size", "mtime_ns", "missing"), level=Level.FILES, picture="picture_id"),
+    _Logged(
+        "metadata", ("picture_id",), COLUMNS, level=Level.FILES, picture="picture_id", reals=("latitude", "longitude")
+    ),
     _Logged("removed", ("path",), ("sha256", "pixels", "size", "mtime_ns"), level=Level.FILES),
     _Logged("version", ("picture_id", "sha256"), (*CONTENT[1:], "path", "time"), level=Level.FILES),
 )

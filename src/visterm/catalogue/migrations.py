@@ -239,6 +239,33 @@ _ACTS = (
     ),
 )
 
+_METADATA = (
+    # What the file of a picture and its sidecars say: see visterm.catalogue.metadata.
+    """
+    CREATE TABLE metadata (
+        picture_id INTEGER PRIMARY KEY REFERENCES picture ON DELETE CASCADE,
+        taken TEXT,
+        zone INTEGER,
+        latitude REAL,
+        longitude REAL,
+        camera TEXT,
+        lens TEXT,
+        exposure REAL,
+        aperture REAL,
+        iso INTEGER,
+        focal_length REAL,
+        rating INTEGER,
+        colour TEXT,
+        pick INTEGER,
+        title TEXT,
+        creator TEXT,
+        copyright TEXT
+    )
+    """,
+    # A title that a person gave.
+    "CREATE TABLE title (picture_id INTEGER PRIMARY KEY REFERENCES picture ON DELETE CASCADE, text TEXT NOT NULL)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _TABLES,
     _SEQUENCE_AND_SETTINGS,
@@ -247,4 +274,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _FORMER_PATHS,
     _ACTS,
+    _METADATA,
 )

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from visterm.catalogue.acts import WORDS, Act
-from visterm.catalogue.records import IMPORT, Region
+from visterm.catalogue.labels import rank_of
+from visterm.catalogue.metadata import NOTHING, Metadata, read_metadata, read_titles
+from visterm.catalogue.records import IMPORT, PERSON, Region
 from visterm.catalogue.schema import snapshot
 
 #: Pictures read at once: a compromise between few queries and little memory.
 BLOCK = 500
+_PERSON = rank_of(PERSON)[0]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -38,7 +41,8 @@ class PictureFacts:
     ``paths`` are in POSIX form, relative to the collection's root if inside it; files that are gone come last. A
     picture is ``missing`` if all its files are gone. ``classes`` are all class labels (also suggested and rejected),
     ``tags`` all tag labels, both sorted by name. ``described`` is the highest-ranking source that says that its tags of
-    the picture are all; None if nobody says so.
+    the picture are all; None if nobody says so. ``title`` is the one that a person gave, else that of ``metadata``,
+    which is what the picture's file and sidecars say.
     """
 
     id: int
@@ -53,13 +57,15 @@ class PictureFacts:
     tags: tuple[Label, ...]
     missing: bool
     described: str | None = None
+    title: str | None = None
+    metadata: Metadata = NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture(PictureFacts):
     """A picture of the catalogue with its effective labels, those of the highest-ranking source.
 
-    ``class_label`` is the accepted class.
+    ``class_label`` is the accepted class. ``own_texts`` are those of ``caption`` and ``title`` that a person wrote.
     """
 
     sha256: str
@@ -67,6 +73,7 @@ class Picture(PictureFacts):
     orientation: int | None
     class_label: Label | None
     regions: tuple[Region, ...]
+    own_texts: tuple[str, ...] = ()
 
     @property
     def suggested_class(self) -> Label | None:
@@ -143,8 +150,10 @@ def _read_block(connection: sqlite3.Connection, first: int, last: int, state: st
         span,
     ):
         regions[picture_id].append(Region(*region))
+    metadata, titles = read_metadata(connection, span), read_titles(connection, span)
     rows = connection.execute(
-        """SELECT id, sha256, size, width, height, orientation, state, reason, split, caption FROM picture
+        """SELECT id, sha256, size, width, height, orientation, state, reason, split, caption,
+               (SELECT rank FROM source WHERE id = caption_source) FROM picture
            WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR state = ?3) ORDER BY id""",
         (*span, state),
     )
@@ -167,8 +176,11 @@ def _read_block(connection: sqlite3.Connection, first: int, last: int, state: st
             regions=tuple(regions[picture_id]),
             missing=picture_id not in present,
             described=described.get(picture_id),
+            title=titles.get(picture_id) or metadata.get(picture_id, NOTHING).title,
+            metadata=metadata.get(picture_id, NOTHING),
+            own_texts=(*(("caption",) if rank == _PERSON else ()), *(("title",) if picture_id in titles else ())),
         )
-        for picture_id, sha256, size, width, height, orientation, readable, reason, split, caption in rows
+        for picture_id, sha256, size, width, height, orientation, readable, reason, split, caption, rank in rows
     ]
 
 

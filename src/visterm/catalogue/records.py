@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+
+from visterm.catalogue.metadata import Metadata
 
 T = TypeVar("T")
 
@@ -57,7 +59,9 @@ class Record:
     """What one entry of a label source says about one picture.
 
     ``path`` is the picture's path in POSIX form, relative to the folder that the source is about. ``echo`` is the part
-    of it that a catalogue wrote; for that catalogue it is no news.
+    of it that a catalogue wrote; for that catalogue it is no news. ``metadata`` are all that the picture's file and its
+    sidecars say besides; None for a source that has none. ``parts`` are named regions as shares of the picture as its
+    file stores it, from 0 to 1.
     """
 
     path: str
@@ -67,6 +71,13 @@ class Record:
     split: str | None = None
     regions: tuple[Region, ...] = ()
     echo: Echo | None = None
+    metadata: Metadata | None = field(default=None, compare=False)
+    parts: tuple[Region, ...] = field(default=(), compare=False)
+
+    @property
+    def labels_something(self) -> bool:
+        """Whether it says more of the picture than its metadata."""
+        return bool(self.class_name or self.tags or self.caption or self.split or self.regions or self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,19 +151,21 @@ class Reading(LabelSource):
     def count(self, records: Iterator[Record]) -> Iterator[Record]:
         """Pass ``records`` through and count their contents."""
         for record in records:
-            self._count(record, 1)
+            if record.labels_something:
+                self._count(record, 1)
             yield record
 
     def discount(self, record: Record) -> None:
         """A counted record turned out to be of no use."""
-        self._count(record, -1)
+        if record.labels_something:
+            self._count(record, -1)
 
     def _count(self, record: Record, change: int) -> None:
         self.pictures = _change(self._rows, [hash(record.path)], change)
         self.classes = _change(self.class_names, [record.class_name] if record.class_name is not None else [], change)
         self.tags = _change(self.tag_names, record.tags, change)
         self.captions += change * (record.caption is not None)
-        self.regions += change * len(record.regions)
+        self.regions += change * (len(record.regions) + len(record.parts))
 
 
 def _change(counter: Counter[T], items: Iterable[T], change: int) -> int:

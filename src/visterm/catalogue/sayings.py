@@ -1,14 +1,18 @@
 """What is said of the pictures of a catalogue: labels, descriptions, and the vocabulary."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from visterm.catalogue import log, vocabulary
 from visterm.catalogue.acts import Act
 from visterm.catalogue.database import Database
 from visterm.catalogue.history import said
-from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
+from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of, source_id
 from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import IMPORT, PERSON
+
+#: What a person may write of a picture besides names.
+TextKind = Literal["caption", "title"]
 
 
 class Sayings(Database):
@@ -54,6 +58,40 @@ class Sayings(Database):
         ids = list(pictures)
         with self.transaction("say which tags are all", who=_who(source)), self._label_changes.labels(ids, source):
             return LabelWriter(self._connection, source, self._stamp(), act).describe(ids)
+
+    def write_texts(self, pictures: Iterable[int], texts: Mapping[TextKind, str]) -> int:
+        """Give pictures the caption or title that a person wrote; returns how many differ from those before."""
+        changed = 0
+        with self.transaction("write texts"):
+            person = source_id(self._connection, PERSON)
+            for number in map(int, pictures):
+                if (caption := texts.get("caption")) is not None:
+                    changed += self._connection.execute(
+                        """UPDATE picture SET caption = ?1, caption_source = ?2
+                           WHERE id = ?3 AND (caption, caption_source) IS NOT (?1, ?2)""",
+                        (caption, person, number),
+                    ).rowcount
+                if (title := texts.get("title")) is not None:
+                    changed += self._connection.execute(
+                        """INSERT INTO title VALUES (?, ?) ON CONFLICT (picture_id) DO UPDATE SET text = excluded.text
+                           WHERE text != excluded.text""",
+                        (number, title),
+                    ).rowcount
+        return changed
+
+    def clear_text(self, picture: int, kind: TextKind) -> int:
+        """Withdraw the caption or title that a person wrote; returns 1 if there was one.
+
+        The title of the file counts again at once; the caption of an import when it is read again.
+        """
+        with self.transaction(f"clear the {kind}"):
+            if kind == "title":
+                return self._connection.execute("DELETE FROM title WHERE picture_id = ?", (picture,)).rowcount
+            return self._connection.execute(
+                """UPDATE picture SET caption = NULL, caption_source = NULL WHERE id = ?
+                   AND (SELECT rank FROM source WHERE id = caption_source) = ?""",
+                (picture, rank_of(PERSON)[0]),
+            ).rowcount
 
     # Vocabulary: see visterm.catalogue.vocabulary for what each edit means
 

@@ -15,7 +15,7 @@ from visterm.catalogue.pictures import Examined
 from visterm.catalogue.records import Skipped
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.errors import PictureError
-from visterm.vision.decode import SUFFIXES, check_regular, probe, read_regular
+from visterm.vision.decode import SUFFIXES, check_regular, pictures_among, probe, read_regular
 from visterm.vision.own import is_own
 
 #: Files read by one task and recorded in one transaction; an interruption loses at most one task.
@@ -23,9 +23,11 @@ _FILES_PER_TASK = 64
 
 #: Endings of pictures that cannot be read; such files are counted, so that nobody looks for them in vain.
 _OTHER_FORMATS = frozenset(
-    {".heic", ".heif", ".avif", ".jxl", ".jp2", ".psd", ".dng", ".raw", ".cr2", ".cr3", ".crw", ".nef", ".nrw"}
-    | {".arw", ".srf", ".sr2", ".orf", ".rw2", ".raf", ".pef", ".srw", ".x3f"}
+    {".heic", ".heif", ".hif", ".avif", ".avifs", ".jxl", ".jp2", ".psd", ".raw", ".crw", ".x3f"}
 ).difference(SUFFIXES)
+
+#: Counts raw files in :attr:`AddReport.other_formats` that are left out, since the same shot is there as a picture.
+BESIDE = "raw beside a picture of the same name"
 
 Report = Callable[[Skipped], None]
 
@@ -94,6 +96,7 @@ def find_pictures(
     folder itself, and no folder is entered twice. What cannot be read is reported to ``skipped``, and files of pictures
     in formats that Visterm does not read are counted in ``other_formats``.
     """
+    other_formats = Counter() if other_formats is None else other_formats
     entered: set[tuple[int, int]] = set()
     pending, linked = [os.fspath(folder)], list[str]()
     while pending or linked:
@@ -109,6 +112,7 @@ def find_pictures(
             skipped(Skipped(_shown(here), f"the folder cannot be read: {_reason(error)}"))
             continue
         folders: list[str] = []
+        pictures = pictures_among(entry.name for entry in entries)
         for entry in entries:
             if entry.name.startswith("."):
                 continue
@@ -116,11 +120,13 @@ def find_pictures(
                 if entry.is_dir():
                     _refuse_undecodable(entry.name)
                     (linked if entry.is_symlink() else folders).append(entry.path)
-                elif (ending := entry.name[entry.name.rfind(".") :].lower()) in SUFFIXES:
+                elif entry.name in pictures:
                     _refuse_undecodable(entry.name)
                     yield _found(entry.path, entry.stat())
-                elif other_formats is not None and ending in _OTHER_FORMATS:
+                elif (ending := entry.name[entry.name.rfind(".") :].lower()) in _OTHER_FORMATS:
                     other_formats[ending] += 1
+                elif ending in SUFFIXES:
+                    other_formats[BESIDE] += 1
             except (OSError, PictureError) as error:
                 skipped(Skipped(_shown(entry.path), _reason(error)))
         pending.extend(reversed(folders))

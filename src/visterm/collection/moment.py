@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.labels import Kind
 from visterm.catalogue.truth import Truth
 from visterm.collection.evidence import Evidence
+from visterm.collection.facts import Facts
 
 #: Part of what is hashed to draw pictures, so that their order is not that of the content hashes themselves.
 _SALT = b"visterm measuring sample"
@@ -83,13 +84,15 @@ class Frame:
 class Collection:
     """The readable pictures and what people and imports say of them, at the catalogue's ``version``.
 
-    Rows of ``truth`` are all readable pictures; rows of ``evidence`` are those that have a file, ``frame.rows``.
+    Rows of ``truth`` are all readable pictures; rows of ``evidence`` and ``facts`` are those that have a file,
+    ``frame.rows``.
     """
 
     version: tuple[int, int]
     frame: Frame
     truth: Truth
     evidence: Evidence
+    facts: Facts
 
 
 class Collections:
@@ -116,9 +119,10 @@ class Collections:
         if changed is None:
             return None
         if not changed:  # suggestions of models, which are not the truth
-            return Collection(version, known.frame, known.truth, known.evidence)
+            return replace(known, version=version)
         truth = self._catalogue.relabelled(known.truth, changed)
-        return Collection(version, known.frame, truth, known.evidence.relabelled(**_labels(truth, known.frame)))
+        evidence = known.evidence.relabelled(**_labels(truth, known.frame))
+        return replace(known, version=version, truth=truth, evidence=evidence)
 
     def _read(self, known: Collection | None, version: tuple[int, int]) -> Collection:
         catalogue = self._catalogue
@@ -134,9 +138,12 @@ class Collections:
             language=catalogue.language,
         )
         if known is not None and frame.is_that_of(known.frame):
-            frame = known.frame
-            return Collection(version, frame, truth, known.evidence.relabelled(**_labels(truth, frame)))
-        return Collection(version, frame, truth, _evidence(truth, frame))
+            evidence = known.evidence.relabelled(**_labels(truth, known.frame))
+            return Collection(version, known.frame, truth, evidence, self._facts(truth, known.frame, known.facts))
+        return Collection(version, frame, truth, _evidence(truth, frame), self._facts(truth, frame))
+
+    def _facts(self, truth: Truth, frame: Frame, earlier: Facts | None = None) -> Facts:
+        return Facts(lambda: self._catalogue.metadata_columns(truth.ids[frame.rows].tolist()), earlier)
 
 
 def _evidence(truth: Truth, frame: Frame) -> Evidence:

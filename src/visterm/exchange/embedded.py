@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from visterm.exchange.exif import TEXT_FIELDS, ExifTexts, exif_texts, read_fields
-from visterm.exchange.xmp_packet import MAX_BYTES
+from visterm.errors import PictureError
+from visterm.exchange.exif import ExifTexts, exif_of_parts, read_exif
+from visterm.exchange.xmp_tree import MAX_BYTES
 from visterm.storage.opening import open_regular
+from visterm.vision.decode import opened_picture
+from visterm.vision.tiff import HEADS
 
 #: At most this many blocks of a file are read (a large PNG has about ten thousand).
 MAX_BLOCKS = 100_000
@@ -31,6 +34,9 @@ _PNG_TEXTS = (b"iTXt", b"zTXt", b"tEXt")
 _GIF_XMP = b"XMP DataXMP"
 _GIF_XMP_END = bytes([1, *range(0xFF, 0xFB, -1)])
 _PHOTOSHOP_IPTC = 0x0404
+_RAF = b"FUJIFILMCCD-"
+#: Canon's raw file has its metadata among the first bytes.
+_CR3_HEAD = 2**17
 _TIFF_XMP, _TIFF_IPTC, _TIFF_PHOTOSHOP = 700, 33723, 34377
 
 
@@ -50,7 +56,7 @@ class Embedded:
 
 
 def read_embedded(file: Path) -> Embedded:
-    """The metadata in a JPEG, PNG, WebP, TIFF or GIF file, whatever its extension; none in other files."""
+    """The metadata in a JPEG, PNG, WebP, TIFF, GIF, AVIF, HEIC or raw file, whatever its extension; none in others."""
     with open_regular(file) as stream:
         head = stream.read(12)
         if head.startswith(b"\xff\xd8"):
@@ -59,8 +65,12 @@ def read_embedded(file: Path) -> Embedded:
             return _in_png(stream)
         if head.startswith(b"RIFF") and head.endswith(b"WEBP"):
             return _in_webp(stream)
-        if head.startswith((b"II*\0", b"MM\0*")):
+        if head.startswith(HEADS):
             return _in_tiff(stream)
+        if head[4:8] == b"ftyp":
+            return _in_boxes(stream, head[8:])
+        if head.startswith(_RAF):
+            return _in_jpeg(_raf_preview(stream))
         if head.startswith((b"GIF87a", b"GIF89a")):
             return Embedded(xmp=_in_gif(stream))
     return Embedded()
@@ -248,13 +258,42 @@ def _gif_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 def _in_tiff(stream: BinaryIO) -> Embedded:
     """The metadata of the first picture in the file."""
-    blocks = read_fields(stream, (_TIFF_XMP, _TIFF_IPTC, _TIFF_PHOTOSHOP, *TEXT_FIELDS))
+    exif, blocks = read_exif(stream, (_TIFF_XMP, _TIFF_IPTC, _TIFF_PHOTOSHOP))
     iptc = blocks.get(_TIFF_IPTC) or _iptc_of_photoshop(blocks.get(_TIFF_PHOTOSHOP, b""))
-    return Embedded(blocks.get(_TIFF_XMP), iptc, exif_texts(blocks))
+    return Embedded(blocks.get(_TIFF_XMP), iptc, exif)
+
+
+def _box(data: bytes, name: bytes) -> bytes:
+    """The content of the first box of this name."""
+    at = data.find(name)
+    return b"" if at < 4 else data[at + 4 : at - 4 + int.from_bytes(data[at - 4 : at], "big")]
+
+
+def _raf_preview(stream: BinaryIO) -> BinaryIO:
+    """The JPEG in Fujifilm's raw file, which has all its metadata."""
+    stream.seek(84)
+    start, size = int.from_bytes(stream.read(4), "big"), int.from_bytes(stream.read(4), "big")
+    stream.seek(start)
+    return io.BytesIO(stream.read(min(size, MAX_BYTES)))
+
+
+def _in_boxes(stream: BinaryIO, brand: bytes) -> Embedded:
+    """The metadata of AVIF and HEIC, which their decoders find; Canon's raw file has directories in boxes."""
+    stream.seek(0)
+    if brand == b"crx ":
+        head = stream.read(_CR3_HEAD)
+        main, camera, position = (_box(head, name) for name in (b"CMT1", b"CMT2", b"CMT4"))
+        return Embedded(exif=exif_of_parts(main, camera, position))
+    try:
+        with opened_picture(stream.read()) as image:
+            xmp, exif = image.info.get("xmp"), image.info.get("exif")
+    except PictureError:
+        return Embedded()
+    return Embedded(xmp or None, exif=_exif(exif) if exif else ExifTexts())
 
 
 def _exif(block: bytes) -> ExifTexts:
-    return exif_texts(read_fields(io.BytesIO(block.removeprefix(_EXIF)), TEXT_FIELDS))
+    return read_exif(io.BytesIO(block.removeprefix(_EXIF)))[0]
 
 
 def _iptc_of_photoshop(resources: bytes) -> bytes | None:

@@ -1,18 +1,28 @@
 """Texts in EXIF, which has the layout of a TIFF file: descriptions by cameras and programs, keywords by Windows."""
 
+import io
 import re
-import struct
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from visterm.exchange.charsets import decode_undeclared
-from visterm.exchange.xmp_packet import MAX_BYTES
+from visterm.exchange.exif_facts import (
+    CAMERA_FIELDS,
+    EXIF_POINTER,
+    GPS_FIELDS,
+    GPS_POINTER,
+    MAIN_FIELDS,
+    exif_facts,
+)
+from visterm.exchange.facts import Facts
+from visterm.vision.tiff import Tiff
 
 _DESCRIPTION, _XP_TITLE, _XP_COMMENT, _XP_KEYWORDS = 0x010E, 0x9C9B, 0x9C9C, 0x9C9E
 #: The fields that :func:`exif_texts` reads.
 TEXT_FIELDS = (_DESCRIPTION, _XP_TITLE, _XP_COMMENT, _XP_KEYWORDS)
-_TYPE_BYTES = {1: 1, 2: 1, 4: 4, 6: 1, 7: 1}
+#: The types of fields that hold bytes, whatever they mean: IPTC is often written as whole numbers.
+_BYTES = (1, 2, 4, 6, 7)
 _KEYWORD_SEPARATOR = ";"
 
 #: What cameras and programs write where a person could describe the picture.
@@ -30,37 +40,33 @@ _STOCK_CODE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ExifTexts:
-    """The caption and keywords; ``guess`` names the character set of the caption if it had to be guessed."""
+    """The caption, the keywords, and the other metadata.
+
+    ``guess`` names the character set of the caption if it had to be guessed.
+    """
 
     keywords: tuple[str, ...] = ()
     caption: str | None = None
     guess: str | None = None
+    facts: Facts = field(default_factory=Facts, repr=False)
 
 
-def read_fields(stream: BinaryIO, wanted: Collection[int]) -> dict[int, bytes]:
-    """The bytes of the ``wanted`` fields of the first directory of a TIFF structure, where intact."""
-    stream.seek(0)
-    head = stream.read(8)
-    if head[:4] not in (b"II*\0", b"MM\0*"):
-        return {}
-    order = "<" if head.startswith(b"II") else ">"
-    try:
-        stream.seek(struct.unpack(f"{order}I", head[4:])[0])
-        n_entries = struct.unpack(f"{order}H", stream.read(2))[0]
-        entries = list(struct.iter_unpack(f"{order}HHI4s", stream.read(12 * n_entries)))
-    except struct.error:
-        return {}
-    fields: dict[int, bytes] = {}
-    for tag, kind, count, value in entries:
-        size = count * _TYPE_BYTES.get(kind, 0)
-        if tag not in wanted or not 0 < size <= MAX_BYTES:
-            continue
-        if size <= len(value):  # so short that it stands in place of its offset
-            fields[tag] = value[:size]
-        else:
-            stream.seek(struct.unpack(f"{order}I", value)[0])
-            fields[tag] = stream.read(size)
-    return fields
+def read_exif(stream: BinaryIO, wanted: Collection[int] = ()) -> tuple[ExifTexts, dict[int, bytes]]:
+    """The texts and facts in a TIFF structure, and the bytes of the ``wanted`` fields of its first directory."""
+    tiff = Tiff(stream)
+    main, _ = tiff.directory(tiff.first, {*TEXT_FIELDS, *MAIN_FIELDS, *wanted})
+    blocks = {tag: value.data for tag, value in main.items() if value.kind in _BYTES}
+    texts = exif_texts(blocks)
+    camera = tiff.below(main, EXIF_POINTER, CAMERA_FIELDS)
+    position = tiff.below(main, GPS_POINTER, GPS_FIELDS)
+    return replace(texts, facts=exif_facts(main, camera, position)), blocks
+
+
+def exif_of_parts(main: bytes, camera: bytes, position: bytes) -> ExifTexts:
+    """The facts in three TIFF structures, one for each directory."""
+    wanted = ((main, MAIN_FIELDS), (camera, CAMERA_FIELDS), (position, GPS_FIELDS))
+    structures = ((Tiff(io.BytesIO(block)), fields) for block, fields in wanted)
+    return ExifTexts(facts=exif_facts(*(tiff.directory(tiff.first, fields)[0] for tiff, fields in structures)))
 
 
 def exif_texts(fields: dict[int, bytes]) -> ExifTexts:

@@ -3,18 +3,19 @@
 The packet is edited as a document, so that elements, namespaces and their prefixes, comments, processing instructions
 and unknown properties stay as they are. Visterm records what it added, and removes or changes only that:
 ``visterm:tags``, ``visterm:classKeywords`` and ``visterm:suggestions`` name its items in ``dc:subject``,
-``visterm:hierarchy`` those in ``lr:hierarchicalSubject``, and ``visterm:caption`` repeats its caption.
+``visterm:hierarchy`` those in ``lr:hierarchicalSubject``; ``visterm:caption`` and ``visterm:title`` repeat its texts.
 ``visterm:catalogue`` names the catalogue that wrote them.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TypeGuard
 from xml.dom.minidom import Document, Element, Node, Text
 from xml.parsers.expat import ExpatError
 
 from visterm.errors import InputError
-from visterm.exchange.xmp_packet import DC, LIGHTROOM, RDF, VISTERM, XML, PacketLabels, read_packet, trim_packet
+from visterm.exchange.xmp_packet import LIGHTROOM, VISTERM, PacketLabels, read_packet
+from visterm.exchange.xmp_tree import DC, RDF, XML, trim_packet
 
 _XMLNS = "http://www.w3.org/2000/xmlns/"
 _PREFIXES = {RDF: "rdf", DC: "dc", LIGHTROOM: "lr", VISTERM: "visterm"}
@@ -35,11 +36,13 @@ def merge_packet(
     *,
     hierarchy: str | None = None,
     suggestions: Sequence[str] = (),
+    edited: Container[str] = (),
 ) -> bytes:
     """``packet`` (None: a new one) with ``labels`` merged in; the same bytes if it already has these labels.
 
     The class is also a keyword, so that photo programs show it; with ``hierarchy`` it is one below that keyword, too.
-    ``suggestions`` of models are keywords that :func:`~visterm.exchange.xmp_packet.read_packet` does not read.
+    ``suggestions`` of models are keywords that :func:`~visterm.exchange.xmp_packet.read_packet` does not read. The
+    ``caption`` or ``title`` that another program wrote stays, unless it was ``edited`` by a person since.
 
     Raises :class:`InputError` if the packet is not valid XMP.
 
@@ -65,7 +68,8 @@ def merge_packet(
     _merge_items(properties, DC, "subject", keywords)
     paths = [f"{hierarchy}|{name}" for name in class_names] if hierarchy else []
     _merge_items(properties, LIGHTROOM, "hierarchicalSubject", {"hierarchy": paths})
-    _merge_caption(properties, labels.caption)
+    _merge_text(properties, "description", "caption", labels.caption, edited)
+    _merge_text(properties, "title", "title", labels.title, edited)
     properties.set_text(VISTERM, "class", labels.class_name)
     wrote = labels.class_name or properties.items(VISTERM, "tags")
     properties.set_text(VISTERM, "catalogue", labels.catalogue if wrote else None)
@@ -95,19 +99,23 @@ def _merge_items(properties: "_Properties", namespace: str, name: str, texts: Ma
             properties.extend(VISTERM, record, ours)
 
 
-def _merge_caption(properties: "_Properties", wanted: str | None) -> None:
-    written = next(iter(properties.plain_values(VISTERM, "caption")), None)
-    items = sorted(properties.items(DC, "description"), key=lambda item: item.getAttribute("xml:lang") != "x-default")
+def _merge_text(properties: "_Properties", name: str, record: str, wanted: str | None, edited: Container[str]) -> None:
+    """Make ``wanted`` the text of a property in the default language; Visterm's ``record`` repeats what it wrote."""
+    written = next(iter(properties.plain_values(VISTERM, record)), None)
+    items = sorted(properties.items(DC, name), key=lambda item: item.getAttribute("xml:lang") != "x-default")
     present = next(filter(None, map(_text, items)), None)
-    if any(properties.plain_values(DC, "description")) or present not in (None, written):
-        wanted = None  # keep the caption that another program wrote
-    elif wanted != present:
+    is_plain = any(properties.plain_values(DC, name))
+    if (is_plain or present not in (None, written)) and record not in edited:
+        wanted = None  # keep what another program wrote
+    elif wanted != present or is_plain:
+        if is_plain:
+            properties.remove(DC, name)
         for item in items:
             if _text(item) in ("", present):
                 properties.remove_item(item)
-        for item in properties.extend(DC, "description", [wanted] if wanted else [], container="Alt"):
+        for item in properties.extend(DC, name, [wanted] if wanted else [], container="Alt"):
             item.setAttributeNS(XML, "xml:lang", "x-default")
-    properties.set_text(VISTERM, "caption", wanted)
+    properties.set_text(VISTERM, record, wanted)
 
 
 class _Properties:

@@ -34,6 +34,7 @@ from .showing import Drawing as Drawing
 from .similar import Lookalikes as Lookalikes
 from .suggesting import Suggestions as Suggestions
 from .why import Why as Why
+from .words.conditions import CONDITIONS as CONDITIONS
 from .words.meaning import Interpreter as Interpreter
 from .words.query import QueryError as QueryError
 from .words.query import parse as parse
@@ -41,6 +42,7 @@ from .words.reading import Note as Note
 from .words.reading import Reading as Reading
 
 __all__ = [
+    "CONDITIONS",
     "Beliefs",
     "Completions",
     "Drawing",

@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+
 from visterm import find
 from visterm.calibration.combining import DEPENDENCE
 from visterm.calibration.nothing_found import NOTHING_BELOW
 from visterm.catalogue.labels import Kind
 from visterm.collection.any_words import AnyText, Texts, any_words
+from visterm.collection.filters import Filters
 from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age
 from visterm.collection.moment import Collection, Frame
@@ -26,6 +29,7 @@ from visterm.errors import InputError, ModelError
 from visterm.find.rank.beliefs import Beliefs
 from visterm.find.rank.pairs import Pairs
 from visterm.find.rank.searcher import Hits, Searcher
+from visterm.find.words.conditions import Known, Mask
 from visterm.find.words.query import Node, parse
 from visterm.find.words.query import terms as terms_of
 from visterm.language import installed, lookup_forms, name_key, word_key
@@ -146,6 +150,7 @@ class Searchers:
             dependence=settings.dependence,
             nothing_below=settings.nothing_below,
             texts=Texts(_helps_known(learned), lambda learn: self._texts(frame, learned, learn=learn)),
+            facts=known_of(self.holdings, collection),
         )
         left_out = list(dict.fromkeys(note for note in notes if note is not None))
         models: list[tuple[Kind, Model]] = [("tag", model)] if model is not None and tag_beliefs is not None else []
@@ -253,6 +258,26 @@ class Searchers:
             while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
         return made, note
+
+
+def known_of(holdings: Holdings, collection: Collection) -> Known:
+    """What answers the conditions of queries over a collection."""
+
+    def narrowed(filters: Filters) -> Mask:
+        view = holdings.views.newest()  # what it tells may be newer than the collection
+        ids = collection.truth.ids[collection.frame.rows]
+        return np.isin(ids, view.ids[filters.mask(view)])
+
+    def position(reference: str) -> tuple[float, float]:
+        picture = holdings.picture(reference)
+        if picture is None:
+            raise InputError(f"near:{reference}: there is no such picture in the collection")
+        said = picture.metadata
+        if said.latitude is None or said.longitude is None:
+            raise InputError(f"near:{reference}: nobody knows where this picture was taken")
+        return said.latitude, said.longitude
+
+    return Known(collection.facts, collection.frame, narrowed, position)
 
 
 def _helps_known(learned: Model | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from visterm.contracts import Task
 from visterm.documents.notebook import PictureDocument
 from visterm.documents.wording import percent
 from visterm.errors import InputError
+from visterm.find.lists.order import FACTS_ORDERS, FactsOrder, by_facts
 from visterm.find.rank.searcher import Hit, Hits
 from visterm.find.searchers import Ready, Searchers
+from visterm.find.words.conditions import is_date
 from visterm.find.words.query import parse, terms
 from visterm.find.words.reading import Understood
 from visterm.models import Model
@@ -79,7 +82,8 @@ class Findings(PictureDocument):
 class Wanted:
     """Which of the pictures to list: ``limit`` of them after ``start``, those that ``filters`` keep.
 
-    ``unlikely`` adds pictures below the cut-off, and ``why`` adds what convinced the model.
+    ``unlikely`` adds pictures below the cut-off, and ``why`` adds what convinced the model. ``sort`` lists what was
+    found by ``date``, ``rating`` or ``size`` instead of the likeliest first.
     """
 
     limit: int = 20
@@ -87,6 +91,11 @@ class Wanted:
     unlikely: bool = False
     why: bool = False
     filters: Filters | None = None
+    sort: Literal["best", FactsOrder] = "best"
+
+    def __post_init__(self) -> None:
+        if self.sort not in ("best", *FACTS_ORDERS):
+            raise InputError(f"searches cannot be sorted by {self.sort!r}: choose best, {', '.join(FACTS_ORDERS)}")
 
 
 def search(searchers: Searchers, query: str, wanted: Wanted = Wanted(), *, model: str | None = None) -> Findings:
@@ -108,8 +117,12 @@ def _search(searchers: Searchers, query: str, wanted: Wanted, searching: Model |
         collection, mask = view.collection, wanted.filters.mask(view)
     ready = searchers.ready(searching, query, collection)
     end = wanted.start + wanted.limit
-    hits = ready.search(query, end if mask is None else len(mask), unlikely=wanted.unlikely)
+    every = mask is not None or wanted.sort != "best"
+    n_rows = len(ready.collection.frame.rows)
+    hits = ready.search(query, n_rows if every else end, unlikely=wanted.unlikely)
     kept = np.arange(len(hits.rows)) if mask is None else np.flatnonzero(mask[hits.rows])
+    if wanted.sort != "best":
+        kept = kept[by_facts(ready.collection.facts, hits.rows[kept], wanted.sort)]
     shown = hits.at(kept[wanted.start : end])
     found = _rows(searchers, ready, shown)
     if wanted.why and searching is not None:
@@ -163,7 +176,7 @@ def _notes_about(model: Model | None, query: str, ready: Ready, *, looked: bool)
         return doubts_about(model, Task.RANK)
     if looked:
         return [_NO_TAGS] if ready.collection.evidence.tag_keys else []
-    fields = {term.field for term in terms(parse(query))}
+    fields = {"date" if term.field is None and is_date(term.text) else term.field for term in terms(parse(query))}
     if fields.isdisjoint({None, "tag", *(() if ready.classified else ("class",))}):
         return []  # a model would find no more
     return [_NO_TAGS if ready.classified or "like" in fields else _ONLY_PEOPLE]

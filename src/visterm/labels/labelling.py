@@ -5,12 +5,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 from visterm.catalogue.acts import Act
 from visterm.catalogue.healing import heal
 from visterm.catalogue.labels import KINDS, Kind, LabelRow, clean_name
 from visterm.catalogue.pictures import Label, Picture
 from visterm.catalogue.records import IMPORT, PERSON
+from visterm.catalogue.sayings import TextKind
 from visterm.collection.holdings import Holdings
 from visterm.documents.document import Document
 from visterm.documents.wording import counted
@@ -53,6 +55,7 @@ class Labelled(Document):
     person had given before. ``not_cleared`` lists what could not be cleared, such as ``tags``, because no person had
     said it; ``imported`` has what imports say of it. ``described`` counts the pictures that a person described now and
     not before, if that was said; ``denied`` has the tags that ``only`` denied, with their numbers of pictures.
+    ``texts`` counts the captions and titles that were written and differ from those before, if any were said.
     """
 
     labels: int
@@ -67,6 +70,7 @@ class Labelled(Document):
     imported: dict[str, int] = field(default_factory=dict)
     described: int | None = None
     denied: dict[str, int] = field(default_factory=dict)
+    texts: int | None = None
 
 
 def label(
@@ -81,7 +85,8 @@ def label(
     A class or tag that looks like a slip of one in use raises :class:`NewNameError`, unless it is meant to be ``new``:
     True, or the names that are meant.
     """
-    clearings = {what: _clearing(holdings, what) for what in statement.clear}
+    texts = [what for what in get_args(TextKind) if what in statement.clear]
+    clearings = {what: _clearing(holdings, what) for what in statement.clear if what not in texts}
     names = [(kind, name) for kind, name, _ in statement.labels]
     if new is not True:
         _refuse_slips(holdings, names, new or ())
@@ -97,10 +102,11 @@ def label(
                 what: sum(catalogue.unlabel(number, kind, name) for number in known)
                 for what, (kind, name) in clearings.items()
             }
+            cleared |= {what: sum(catalogue.clear_text(number, what) for number in known) for what in texts}
             noted = _note(holdings, known, statement)
     described = {picture.described for picture in known.values()}
     not_cleared = [
-        what for what, n in cleared.items() if not n and not (clearings[what] == _ALL_TAGS and PERSON in described)
+        what for what, n in cleared.items() if not n and not (clearings.get(what) == _ALL_TAGS and PERSON in described)
     ]
     return replace(
         noted,
@@ -108,7 +114,7 @@ def label(
         called=_called(holdings, names),
         action=catalogue.history.made,
         not_cleared=not_cleared,
-        imported=_imported(holdings, known, [clearings[what] for what in not_cleared]),
+        imported=_imported(holdings, known, [clearings[what] for what in not_cleared if what in clearings]),
     )
 
 
@@ -125,6 +131,7 @@ def _note(holdings: Holdings, known: dict[int, Picture], statement: Statement) -
     before = _said_before(holdings, as_they_are, said)
     n_labels = catalogue.write_labels(dict.fromkeys(accepted), source=PERSON, act=Act.ACCEPTED) if accepted else 0
     n_labels += catalogue.write_labels(dict.fromkeys(said), source=PERSON, act=statement.act) if said else 0
+    n_texts = catalogue.write_texts(known, statement.texts) if statement.texts else None
     n_described = catalogue.describe(known, act=statement.act) if statement.describes else None
     return Labelled(
         n_labels - len(before),
@@ -134,6 +141,7 @@ def _note(holdings: Holdings, known: dict[int, Picture], statement: Statement) -
         known=_tally(before),
         described=n_described,
         denied=_tally(denied),
+        texts=n_texts,
     )
 
 
@@ -251,7 +259,9 @@ def _clearing(holdings: Holdings, what: str) -> tuple[Kind, str | None]:
         return _CLEARABLE[what], None
     prefix, colon, name = what.partition(":")
     if not colon or prefix not in _PREFIXES or not name.strip():
-        raise UsageError(f"{what!r} cannot be cleared: say 'class', 'tags', or one name such as 'tag:boat'")
+        raise UsageError(
+            f"{what!r} cannot be cleared: say 'class', 'tags', 'caption', 'title', or one name such as 'tag:boat'"
+        )
     kind = _PREFIXES[prefix]
     if not holdings.catalogue.is_known(kind, name):
         raise InputError(f"there is no {kind} {name!r} to clear: the vocabulary lists those in use")

@@ -10,30 +10,46 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.errors import InputError, PictureError
 from visterm.storage import opening
+from visterm.vision.raw import SUFFIXES as RAW_SUFFIXES
+from visterm.vision.raw import raw_preview
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from PIL import Image
+    from PIL import Image, ImageCms
 
 #: A picture with more pixels is rejected before it is decoded (a decompression bomb).
 MAX_PIXELS = 80_000_000
+#: A JPEG may have this many, since it is decoded at a part of its size; not a progressive one, which is held whole.
+MAX_SCALED_PIXELS = 300_000_000
 #: Features are computed from at most this many pixels.
 PIXEL_BUDGET = 100_000
-#: Files with these endings are read when a folder is added.
-SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
+_AVIF, _HEIF = frozenset({".avif", ".avifs"}), frozenset({".heic", ".heif", ".hif"})
+#: What reads pictures of telephones, where it is installed: the extra ``heif``.
+_HEIF_READER = "pi_heif"
+#: Files with these endings are read when a folder is added; AVIF and HEIC where this machine can.
+SUFFIXES = (
+    frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
+    | RAW_SUFFIXES
+    | (_AVIF if find_spec("PIL._avif") else frozenset())
+    | (_HEIF if find_spec(_HEIF_READER) else frozenset())
+)
 
 #: Larger files are not read.
 MAX_FILE_BYTES = 512 * 2**20
 _PNG = b"\x89PNG\r\n\x1a\n"
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+#: How files begin that are read only where this machine can: AVIF, and pictures of telephones.
+_OF_TELEPHONES = (b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1", b"hevc")
 _ORIENTATION_TAG = 0x0112
 #: What turns a picture of orientation 2 to 8 upright, as Pillow calls it.
 _UPRIGHT_BY = ["FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE", "ROTATE_270", "TRANSVERSE", "ROTATE_90"]
@@ -65,6 +81,19 @@ def read_regular(file: Path) -> tuple[bytes, os.stat_result]:
         raise PictureError(str(error)) from error
 
 
+def pictures_among(names: Iterable[str]) -> set[str]:
+    """Those names of files in one folder that are pictures; a raw file is none where the same shot is one.
+
+    >>> sorted(pictures_among(["a.jpg", "a.CR2", "b.cr2", "notes.txt"]))
+    ['a.jpg', 'b.cr2']
+    """
+    ending = {name: name[name.rfind(".") :].lower() for name in names}
+    pictures = {name for name in ending if ending[name] in SUFFIXES}
+    raw = {name for name in pictures if ending[name] in RAW_SUFFIXES}
+    shots = {name[: name.rfind(".")] for name in pictures - raw} if raw else set()
+    return {name for name in pictures if name not in raw or name[: name.rfind(".")] not in shots}
+
+
 def check_regular(status: os.stat_result) -> None:
     """Refuse what is not a regular file, or is too large to be read."""
     try:
@@ -93,7 +122,7 @@ def probe(data: bytes) -> PictureInfo:
     since the format has no checksum.
     """
     _check_png(data)
-    with _opened(data) as image:
+    with opened_picture(data) as image:
         if image.format == "PNG":
             image.load()  # Pillow looks for EXIF behind the pixels: _orientation would hide that they are damaged
         orientation = _orientation(image)
@@ -131,9 +160,13 @@ def decode_sizes(data: bytes | Path, pixel_budgets: Iterable[int | None]) -> dic
     decoded: dict[tuple[int, int], tuple[Image.Image, int]] = {}
     arrays: dict[int | None, NDArray[np.uint8]] = {}
     for budget in pixel_budgets:
-        with _opened(data) as image:
+        with opened_picture(data) as image:
             if budget is not None:
                 image.draft("RGB", _fitted(image.size, budget))
+            if image.size[0] * image.size[1] > MAX_PIXELS:
+                raise PictureError(
+                    f"it has more than {MAX_PIXELS // 10**6} million pixels at the size that is asked for"
+                )
             scaled = image.size
             if scaled not in decoded:
                 image.load()
@@ -190,6 +223,7 @@ def enlarge(rgb: NDArray[np.uint8], least_side: int) -> NDArray[np.uint8]:
 def _to_rgb(image: Image.Image) -> Image.Image:
     from PIL import Image
 
+    image = _in_srgb(image)
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
         image = _eight_bits(image).convert("RGB")
     elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
@@ -199,6 +233,35 @@ def _to_rgb(image: Image.Image) -> Image.Image:
     elif image.mode != "RGB":
         image = image.convert("RGB")
     return image
+
+
+def _in_srgb(image: Image.Image) -> Image.Image:
+    """The picture in the colours of screens, if it says by a profile that its own are others."""
+    profile = image.info.get("icc_profile")
+    if not isinstance(profile, bytes) or image.mode not in ("RGB", "RGBA", "CMYK", "L") or "transparency" in image.info:
+        return image
+    transform = _to_srgb(profile, image.mode)
+    if transform is None:
+        return image
+    from PIL import ImageCms
+
+    converted = ImageCms.applyTransform(image, transform)
+    return image if converted is None else converted
+
+
+@lru_cache(maxsize=16)
+def _to_srgb(profile: bytes, mode: str) -> ImageCms.ImageCmsTransform | None:
+    """What turns the colours of a profile into those of screens; None if they are the same, or nobody can tell."""
+    try:
+        from PIL import ImageCms
+
+        own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        if "srgb" in (ImageCms.getProfileDescription(own) or "").casefold():
+            return None
+        wanted = "RGBA" if mode == "RGBA" else "RGB"
+        return ImageCms.buildTransform(own, ImageCms.createProfile("sRGB"), mode, wanted)
+    except Exception:  # a damaged profile, or one of other colours than the picture has
+        return None
 
 
 def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
@@ -239,18 +302,23 @@ def _transpose(image: Image.Image, orientation: int) -> Image.Image:
 
 
 @contextmanager
-def _opened(data: bytes) -> Iterator[Image.Image]:
-    """The lazily opened picture; every error of Pillow becomes a :class:`PictureError`."""
+def opened_picture(data: bytes) -> Iterator[Image.Image]:
+    """The lazily opened picture, of a raw file its preview; every error of Pillow becomes a :class:`PictureError`."""
     from PIL import Image, UnidentifiedImageError
 
     if not data:
         raise PictureError("the file is empty")
     _silence_pillow()
+    preview, turned = raw_preview(data) or (data, None)
     try:
-        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        with _open_image(preview) as image:
+            if turned is not None:  # most cameras say it of the whole file, and not again in the preview
+                image.getexif().setdefault(_ORIENTATION_TAG, turned)
             width, height = image.size
-            if width * height > MAX_PIXELS:
-                raise PictureError(f"{width} x {height} pixels are more than the {MAX_PIXELS // 10**6} million allowed")
+            is_scaled = image.format in ("JPEG", "MPO") and not image.info.get("progressive")
+            most = MAX_SCALED_PIXELS if is_scaled else MAX_PIXELS
+            if width * height > most:
+                raise PictureError(f"{width} x {height} pixels are more than the {most // 10**6} million allowed")
             yield image
     except (PictureError, MemoryError):  # too little memory says nothing about the picture
         raise
@@ -260,6 +328,41 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
         raise PictureError(f"it has far more pixels than the {MAX_PIXELS // 10**6} million allowed") from error
     except Exception as error:  # Pillow's parsers raise any kind of error for a damaged file
         raise PictureError(f"damaged picture: {error}") from error
+
+
+def _open_image(data: bytes) -> Image.Image:
+    """The lazily opened image; of a large JPEG, Pillow would ask nobody and refuse it."""
+    from PIL import Image
+    from PIL.JpegImagePlugin import JpegImageFile
+
+    try:
+        return Image.open(io.BytesIO(data), formats=_formats(data))
+    except Image.DecompressionBombError:
+        if not data.startswith(b"\xff\xd8"):
+            raise
+        return JpegImageFile(io.BytesIO(data))
+
+
+def _formats(data: bytes) -> tuple[str, ...]:
+    """The formats that a file may have; what this machine cannot read is refused with what to do."""
+    if data[4:8] != b"ftyp":
+        return _FORMATS
+    if data[8:12] in (b"avif", b"avis"):
+        if not find_spec("PIL._avif"):
+            raise PictureError("AVIF, which this Pillow cannot read: install a newer one")
+        return ("AVIF",)
+    if data[8:12] not in _OF_TELEPHONES:
+        return _FORMATS
+    if not find_spec(_HEIF_READER):
+        raise PictureError("HEIC, which needs one more package: pip install 'visterm[heif]' before it is added")
+    _know_heif()
+    return ("HEIF",)
+
+
+@cache
+def _know_heif() -> None:
+    """Tell Pillow how pictures of telephones are read."""
+    import_module(_HEIF_READER).register_heif_opener(thumbnails=False)
 
 
 @cache

@@ -180,8 +180,8 @@ def test_orders(kept):
     doubt = [float(view.doubt[view.row_of[n]]) for n in kept.gallery.page(sort="unsure").ids]
     assert doubt == sorted(doubt, reverse=True)
     assert doubt[0] > 0 == doubt[-1]
-    with pytest.raises(InputError, match="cannot be sorted by 'size'"):
-        kept.gallery.page(sort="size")
+    with pytest.raises(InputError, match="cannot be sorted by 'beauty'"):
+        kept.gallery.page(sort="beauty")
 
 
 def test_a_page_has_one_entry_of_every_column_each_picture(kept):

@@ -7,9 +7,10 @@ from pathlib import Path, PurePath
 from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
 from visterm.exchange.readers._entries import make_record
-from visterm.exchange.readers._files import MAX_LINE, is_picture, walk
+from visterm.exchange.readers._files import MAX_LINE, walk
 from visterm.exchange.readers._files import base as base
 from visterm.storage.opening import read_regular
+from visterm.vision.decode import pictures_among
 
 _NUMBERS_ONLY = re.compile(r"[\s\d.eE+-]*")
 
@@ -48,6 +49,6 @@ def pairs(names: list[str]) -> Iterator[tuple[str, str]]:
     """
     texts = {name[:-4]: name for name in names if name.lower().endswith(".txt")}
     if texts:
-        for name in filter(is_picture, names):
+        for name in sorted(pictures_among(names)):
             if text := texts.get(PurePath(name).stem):
                 yield name, text

@@ -14,6 +14,7 @@ from visterm.errors import InputError
 from visterm.exchange.readers._entries import is_split, make_record
 from visterm.exchange.readers._files import base as base
 from visterm.exchange.readers._files import is_picture, walk
+from visterm.vision.decode import pictures_among
 
 #: What makes a folder a workspace.
 _WORKSPACE = ".visterm"
@@ -36,7 +37,7 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
         levels = parent.relative_to(path).parts
         split = levels[0] if class_level and levels else None
         class_name = levels[class_level] if len(levels) > class_level else itself
-        for name in filter(is_picture, names):
+        for name in sorted(pictures_among(names)):
             file = parent.relative_to(path) / name
             if not levels and itself is None:
                 reading.skip(name, "it is not in a class folder: name the folder above the class folders")

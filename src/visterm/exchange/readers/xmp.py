@@ -16,12 +16,15 @@ from visterm.catalogue.records import Echo, Reading, Record, Skipped
 from visterm.errors import InputError
 from visterm.exchange.embedded import read_embedded
 from visterm.exchange.exif import is_stock_description
+from visterm.exchange.facts import Problem, merged
 from visterm.exchange.iptc import MAX_KEYWORD_BYTES, IptcTexts, read_iptc
 from visterm.exchange.readers._entries import make_record
 from visterm.exchange.readers._files import base as base
-from visterm.exchange.readers._files import is_picture, walk
-from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels, read_packet
+from visterm.exchange.readers._files import walk
+from visterm.exchange.xmp_packet import PacketLabels, read_packet
+from visterm.exchange.xmp_tree import MAX_BYTES
 from visterm.storage.opening import read_regular
+from visterm.vision.decode import pictures_among
 
 #: A continued packet without any of these has no labels: most hold the depth map of a telephone, megabytes of it.
 _NAMES_LABELS = re.compile(rb"subject|hierarchicalSubject|TagsList|description|urn:visterm")
@@ -37,7 +40,7 @@ def detect(path: Path) -> bool:
     position = due = 0
     for parent, names in walk(path):
         sidecars = _sidecars(names)
-        for name in filter(is_picture, names):
+        for name in sorted(pictures_among(names)):
             if next(sidecars(name), None):
                 return True
             if position == due:
@@ -50,12 +53,12 @@ def detect(path: Path) -> bool:
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:
-    """A record for each picture with labels in its metadata; no pixels are decoded."""
+    """A record for each picture: its labels and its other metadata; no pixels are decoded."""
     if not path.is_dir():
         raise InputError(f"{path} is not a folder: expected a folder with pictures")
     guesses = _Guesses()
     for parent, names in walk(path, reading):
-        yield from _records(path, parent, names, filter(is_picture, names), reading, guesses)
+        yield from _records(path, parent, names, sorted(pictures_among(names)), reading, guesses)
     guesses.report(reading)
 
 
@@ -79,8 +82,15 @@ def _records(
             for sidecar in sidecars(name)
             if (labels := _sidecar_labels(parent / sidecar, where, reading)) is not None
         ]
+        beside = [labels.facts for labels in found]
         found += _embedded_labels(parent / name, where, reading, guesses)
-        if any(labels != PacketLabels() for labels in found):
+        inside = [labels.facts for labels in found[len(beside) :]]
+        for problem in (problem for facts in (*beside, *inside) for problem in facts.problems):
+            guesses.leave_out(problem, where)
+        # what was read before still counts where not all can be read
+        metadata = None if where in reading.partly else merged(beside, inside)
+        parts = next((facts.regions for facts in (*beside, *inside) if facts.regions), ())
+        if any(labels != PacketLabels() for labels in found) or parts:
             captions = (  # none of a camera; what Visterm wrote came from a person
                 labels.caption
                 for labels in found
@@ -94,20 +104,29 @@ def _records(
                 tags=[tag for labels in found for tag in labels.tags],
                 caption=next(captions, None),
             )
-            if record and replace(record, path="") != Record(""):
-                yield replace(record, echo=_echo(found))
+            if record and (replace(record, path="") != Record("") or parts):
+                yield replace(record, echo=_echo(found), metadata=metadata, parts=parts)
+                continue
+        if metadata is not None:
+            yield Record(where, metadata=metadata)
 
 
 class _Guesses:
-    """The guessed character sets of one source: counted, and told once with an example."""
+    """The guessed character sets and the metadata left out of one source: counted, and told once with an example."""
 
     def __init__(self) -> None:
         self._numbers: Counter[tuple[str, str]] = Counter()
         self._examples: dict[tuple[str, str], tuple[str, str]] = {}
+        self._left_out: Counter[str] = Counter()
+        self._strange: dict[str, tuple[str, str]] = {}
 
     def note(self, block: str, guess: str, where: str, text: str) -> None:
         self._numbers[block, guess] += 1
         self._examples.setdefault((block, guess), (where, text))
+
+    def leave_out(self, problem: Problem, where: str) -> None:
+        self._left_out[problem.what] += 1
+        self._strange.setdefault(problem.what, (where, problem.value))
 
     def report(self, reading: Reading) -> None:
         for (block, guess), number in self._numbers.items():
@@ -118,6 +137,10 @@ class _Guesses:
                 "if that is wrong, write the labels as XMP or UTF-8 and add it again"
             )
             reading.notes.append(Skipped(where, remark))
+        for what, number in self._left_out.items():
+            where, text = self._strange[what]
+            others = f" (so in {number} pictures)" if number > 1 else ""
+            reading.notes.append(Skipped(where, f"its {what} {text:.60} cannot be right, so it was left out{others}"))
 
 
 def _echo(found: list[PacketLabels]) -> Echo | None:
@@ -171,9 +194,10 @@ def _embedded_labels(file: Path, where: str, reading: Reading, guesses: _Guesses
         tags += labels.tags
         yield labels
     iptc = IptcTexts() if embedded.iptc is None else read_iptc(embedded.iptc)
-    yield PacketLabels(tuple(word for word in iptc.keywords if not _is_cut(word, tags)), caption=iptc.caption)
+    words = tuple(word for word in iptc.keywords if not _is_cut(word, tags))
+    yield PacketLabels(words, caption=iptc.caption, facts=iptc.facts)
     exif = embedded.exif
-    yield PacketLabels(exif.keywords, caption=exif.caption)
+    yield PacketLabels(exif.keywords, caption=exif.caption, facts=exif.facts)
     for block, texts in (("IPTC", iptc), ("EXIF", exif)):
         if texts.guess is not None:
             shown = " ".join(filter(None, [*texts.keywords, texts.caption]))

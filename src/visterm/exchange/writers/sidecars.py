@@ -116,6 +116,7 @@ def _export_sidecar(
         file,
         _tags(picture),
         caption=picture.caption,
+        own={kind: getattr(picture, kind) for kind in picture.own_texts},
         class_name=picture.class_label.name if picture.class_label else None,
         hierarchy=options.hierarchy,
         suggestions=_suggested_names(picture) if options.suggestions else (),

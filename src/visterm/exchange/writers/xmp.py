@@ -3,12 +3,14 @@
 import errno
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from visterm.errors import InputError
 from visterm.exchange.xmp_merge import merge_packet
-from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels
+from visterm.exchange.xmp_packet import PacketLabels
+from visterm.exchange.xmp_tree import MAX_BYTES
 from visterm.storage import write_bytes_atomically
 from visterm.storage.opening import read_regular
 
@@ -36,6 +38,7 @@ def merged_sidecar(
     tags: Sequence[str],
     *,
     caption: str | None = None,
+    own: Mapping[str, str] = MappingProxyType({}),
     class_name: str | None = None,
     hierarchy: str | None = None,
     suggestions: Sequence[str] = (),
@@ -43,10 +46,12 @@ def merged_sidecar(
 ) -> tuple[Path, bytes | None]:
     """The sidecar of a picture, and the contents that it should have; None if it stays as it is.
 
-    - Tags and the class go to ``dc:subject``, the class also to ``visterm:class``, the caption to ``dc:description``.
+    - Tags and the class go to ``dc:subject``, the class also to ``visterm:class``, the caption to ``dc:description``,
+      a title to ``dc:title``.
     - With ``hierarchy``, such as "Class", the class "coast" also goes to ``lr:hierarchicalSubject`` as "Class|coast".
     - ``suggestions`` of models go to ``dc:subject``, too; Visterm does not read them back.
     - What other programs wrote stays: their tags, their caption (even if it differs), everything unknown to Visterm.
+    - ``own`` has the ``caption`` and the ``title`` that a person wrote, which replace those of other programs.
     - What was written earlier and is not named now is removed. No sidecar is created without labels.
     - White space around a tag is dropped; a control character inside raises :class:`InputError`, and so does a sidecar
       that is not valid XMP.
@@ -57,6 +62,7 @@ def merged_sidecar(
         tags=_lines(tags),
         class_name=_line(class_name or "", "class") or None,
         caption=_caption(caption or "") or None,
+        title=_line(own.get("title", ""), "title") or None,
         catalogue=catalogue,
     )
     sidecar = sidecar_of(picture_file)
@@ -70,7 +76,9 @@ def merged_sidecar(
         present = read_regular(sidecar, MAX_BYTES)[0] if os.path.lexists(sidecar) else None
         if present is None and labels == PacketLabels() and not suggested:
             return sidecar, None
-        merged = merge_packet(present, labels, hierarchy=_line(hierarchy or "", "keyword"), suggestions=suggested)
+        merged = merge_packet(
+            present, labels, hierarchy=_line(hierarchy or "", "keyword"), suggestions=suggested, edited=own
+        )
     except InputError as error:
         raise InputError(f"{sidecar}: left as it is, because it cannot be read: {error}") from error
     return sidecar, None if merged == present else merged

@@ -124,12 +124,19 @@ def add(
 
 
 def _print_addition(done: labels.Addition) -> None:
+    from visterm.catalogue.scan import BESIDE
+
     for line in _file_lines(done.files):
         say(line)
-    if done.other_formats:
-        number = counted(sum(done.other_formats.values()), "picture")
-        endings = ", ".join(f"{n} {ending}" for ending, n in done.other_formats.items())
+    unread = dict(done.other_formats)
+    if n_beside := unread.pop(BESIDE, 0):
+        say(f"left out {counted(n_beside, 'raw file')} with a picture of the same name beside: it shows the same")
+    if unread:
+        number = counted(sum(unread.values()), "picture")
+        endings = ", ".join(f"{n} {ending}" for ending, n in unread.items())
         say(f"{number} in formats that Visterm cannot read ({endings}): save copies as JPEG and add those")
+        if not {".heic", ".heif", ".hif"}.isdisjoint(unread):
+            say("pip install 'visterm[heif]' lets Visterm read .heic")
     for source in done.labels:
         say(_source_line(source))
     if done.caption_tags:
@@ -144,8 +151,8 @@ def _print_addition(done: labels.Addition) -> None:
     if done.tables:
         others = f" (and {counted(len(done.tables) - 1, 'other table')})" if len(done.tables) > 1 else ""
         named = shlex.quote(done.tables[0])
-        unread = f"{named}{others} was not read; if it has labels"
-        said = unread if done.labels else f"no labels found; if {named}{others} has some"
+        passed = f"{named}{others} was not read; if it has labels"
+        said = passed if done.labels else f"no labels found; if {named}{others} has some"
         say(f"{said}: visterm add --labels {named}")
     elif not done.labels and done.files.n_pictures:
         say("no labels found; if each sub-folder is a class: visterm add --format folders FOLDER")

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from visterm.workspace import Workspace
 
 _FAINT = "bright_black"
+#: Values of a kind that are counted in one line; machines get more.
+_MOST_COUNTS = 12
 #: Answers that are less likely than this are not shown beside a better one.
 _HOPELESS = 0.01
 ModelOption = Annotated[
@@ -163,6 +165,10 @@ def search(
     ] = False,
     unlikely: Annotated[bool, typer.Option("--all", help="Also show pictures that are less likely to match.")] = False,
     sheet: SheetOption = None,
+    sort: Annotated[str, typer.Option(help="Order: best, date, rating or size.")] = "best",
+    facets: Annotated[
+        bool, typer.Option("--facets", help="Count what is found: months, places, cameras, ratings, tags and more.")
+    ] = False,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -177,14 +183,31 @@ def search(
     filename:norway           a word in the path; also caption:harbour
     like:photos/0042.jpg      pictures that look like this one
     is:untagged               pictures without tags
+    date:2019-07..2020        when they were taken; also date:summer, and 2019-07 alone
+    place:norway camera:d90   where and with what; also near:photos/0042.jpg, lens:, iso:
+    "rating:>=3" size:>12mp   how they are rated, how large they are; also colour:, pick:yes, orientation:portrait
+    folder:2019 by:person     where the file is, who labelled it; also suggested:boat, title:, creator:
 
     Pictures that match what people wrote come first. Next come pictures the model thinks match, with probabilities.
     """
     with command(as_json=as_json), opened(workspace) as photos:
         query = " ".join(words).replace(_MARK, "")
-        found = photos.search(query, model=model, limit=limit, unlikely=unlikely, why=why)
-        show(found, as_json, lambda found: _print_findings(found, why=why, unlikely=unlikely))
+        if facets:
+            show(photos.facets(query), as_json, _print_facets)
+            return
+        found = photos.search(query, model=model, limit=limit, unlikely=unlikely, why=why, sort=sort)
+        show(found, as_json, lambda found: _print_findings(found, why=why, unlikely=unlikely, sort=sort))
         _write_sheet(photos, found, sheet, as_json)
+
+
+def _print_facets(facets: find.Facets) -> None:
+    say(counted(facets.total, "picture"))
+    for name, counts in vars(facets).items():
+        if isinstance(counts, list) and (
+            shown := [f"{each.value or '.'} {each.pictures}" for each in counts if each.pictures]
+        ):
+            more = f", and {len(shown) - _MOST_COUNTS} more" if len(shown) > _MOST_COUNTS else ""
+            say(f"{name}: {', '.join(shown[:_MOST_COUNTS])}{more}")
 
 
 def similar(
@@ -231,7 +254,7 @@ def _write_sheet(photos: Workspace, found: find.Findings | find.Lookalikes, file
             typer.echo(f"contact sheet written to {printable(str(written))}; 'visterm add' leaves it out")
 
 
-def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> None:
+def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool, sort: str = "best") -> None:
     for note in findings.notes:
         say(note, style="yellow")
     if findings.read_as:
@@ -250,7 +273,13 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool) -> No
     for missing in dict.fromkeys(found.missing for found in findings.found if found.likely):
         by_people = [found for found in told if found.missing == missing]
         by_model = [found for found in likely if found.missing == missing]
-        _print_group(f"people say{_without(missing)}", by_people, why=why)
+        if sort != "best":  # one list in this order, whoever says so
+            group = [found for found in findings.found if found.likely and found.missing == missing]
+            _print_group(f"by {sort}{_without(missing)}", group, why=why)
+            continue
+        fields = {word.field for word in findings.understood}
+        who = "files" if fields and fields <= find.CONDITIONS.keys() else "people"
+        _print_group(f"{who} say{_without(missing)}", by_people, why=why)
         _print_group(f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=why)
     if findings.guessed:
         say(f"no picture is known to match, and none is likely to match{guess}", style="bold")

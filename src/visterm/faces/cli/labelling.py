@@ -26,10 +26,13 @@ class Statement:
     no_tags: Annotated[
         list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable. Models learn from it.")
     ] = None
+    caption: Annotated[str | None, typer.Option("--caption", help="Their caption; it replaces another.")] = None
+    title: Annotated[str | None, typer.Option("--title", help="Their title; it replaces another.")] = None
     clear: Annotated[
         list[str] | None,
         typer.Option(
-            help="Withdraw what you said, so that imports and suggestions count again: class, tags, or tag:NAME.",
+            help="Withdraw what you said, so that imports and suggestions count again: class, tags, caption, title, or"
+            " tag:NAME.",
             metavar="WHAT",
         ),
     ] = None
@@ -48,8 +51,11 @@ class Statement:
     def check(self) -> None:
         """Name the options where the library would name its parameters."""
         said = (self.tags, self.no_tags, self.clear, self.accept, self.complete, self.only)
-        if self.class_name is None and not any(said):
-            raise UsageError("say what the pictures are: --class, --tag, --no-tag, --clear, --accept or --complete")
+        if self.class_name is self.caption is self.title is None and not any(said):
+            raise UsageError(
+                "say what the pictures are: --class, --tag, --no-tag, --caption, --title, --clear, --accept or"
+                " --complete"
+            )
         if self.only and not (self.tags or self.accept):
             raise UsageError("--only needs the tags that fit; --complete says that there are no more than you gave")
 
@@ -118,10 +124,12 @@ def _listed(labels: dict[str, int]) -> str:
 
 
 def _print_labelled(done: labels.Labelled) -> None:
-    otherwise = done.cleared or done.known or done.not_cleared or done.described
+    otherwise = done.texts or done.cleared or done.known or done.not_cleared or done.described
     parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not otherwise else []
     if done.accepted:
         parts.append(f"{done.accepted} of them accepted from models")
+    if done.texts:
+        parts.append(f"{counted(done.texts, 'text')} written")
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
     if parts:

@@ -40,8 +40,13 @@ class LabelBody(Body):
     class_: Name | None = Field(None, alias="class", examples=["harbour"])
     tags: list[Name] = Field([], max_length=200, examples=[["boat"]])
     no_tags: list[Name] = Field([], max_length=200, examples=[["snow"]])
+    caption: str | None = Field(None, min_length=1, max_length=100_000, examples=["A boat at the quay."])
+    title: Name | None = Field(None, examples=["The quay"])
     clear: list[Name] = Field(
-        [], max_length=200, description="'class', 'tags', or names to withdraw.", examples=[["tag:sea"]]
+        [],
+        max_length=200,
+        description="'class', 'tags', 'caption', 'title', or names to withdraw.",
+        examples=[["tag:sea"]],
     )
     complete: bool = Field(
         False, description="True if these tags, with those that the person gave before, are all that fit."

@@ -9,9 +9,10 @@ import numpy as np
 
 from visterm.collection.holdings import Holdings
 from visterm.documents.document import Document
+from visterm.find.words.query import FIELDS, UNTAGGED
 from visterm.language import unaccented
 
-_FIELDS = ("tag:", "class:", "caption:", "filename:", "like:", "is:untagged")
+_FIELDS = (*(f"{field}:" for field in FIELDS if field != "is"), f"is:{UNTAGGED}")
 _MOST = 8
 
 

@@ -9,11 +9,13 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.collection.facts import Facts
 from visterm.collection.filters import By, State, in_state, said_by
 from visterm.collection.view import View
 from visterm.documents.document import Document
+from visterm.geography import Gazetteer
 
-#: Tags and folders shown; there may be thousands.
+#: Tags, folders and places shown; there may be thousands.
 _MOST = 100
 
 
@@ -29,6 +31,9 @@ class Count:
 class Facets(Document):
     """Counts over the pictures of a list, the most frequent first. A folder counts with all folders below it.
 
+    ``months`` are a timeline, the newest first, with all months that have pictures. ``countries`` and ``towns`` are
+    those in which pictures were taken. Each value of these is that of a field of the query language: ``date:2019-07``,
+    ``place:Norway``, ``camera:``, ``rating:``.
     ``unreadable`` counts all files of the collection that are not usable pictures, for any list.
     """
 
@@ -39,6 +44,11 @@ class Facets(Document):
     by: list[Count]
     states: list[Count]
     folders: list[Count]
+    months: list[Count]
+    countries: list[Count]
+    towns: list[Count]
+    cameras: list[Count]
+    ratings: list[Count]
     unreadable: int
 
 
@@ -59,8 +69,30 @@ def facets(view: View, rows: NDArray[np.intp]) -> Facets:
         by=[Count(by, int(said_by(view, by)[rows].sum())) for by in get_args(By)],
         states=[Count(state, int(in_state(view, state)[rows].sum())) for state in get_args(State)],
         folders=_folders(view, rows),
+        **_of_facts(view.collection.facts, rows),
         unreadable=view.unreadable,
     )
+
+
+def _of_facts(facts: Facts, rows: NDArray[np.intp]) -> dict[str, list[Count]]:
+    """What the files of the pictures say."""
+    map_of, places = Gazetteer.open(), facts.places
+
+    def counted(names: list[str], codes: NDArray[np.int32]) -> list[Count]:
+        own = codes[rows]
+        return _most(names, np.bincount(own[own >= 0], minlength=len(names)))
+
+    months, cameras = facts.months, facts.texts("camera")
+    of_month = np.bincount(months.codes[rows] + 1, minlength=len(months.names) + 1)[1:].tolist()
+    ratings = facts.numbers("rating")[rows]
+    values, numbers = np.unique(ratings[~np.isnan(ratings)], return_counts=True)
+    return {
+        "months": [Count(*each) for each in sorted(zip(months.names, of_month, strict=True), reverse=True) if each[1]],
+        "countries": counted(map_of.countries, places.countries),
+        "towns": counted(map_of.towns, places.towns),
+        "cameras": counted(cameras.names, cameras.codes),
+        "ratings": [Count(f"{value:g}", int(n)) for value, n in zip(values[::-1], numbers[::-1], strict=True)],
+    }
 
 
 def _folders(view: View, rows: NDArray[np.intp]) -> list[Count]:

@@ -19,10 +19,13 @@ from visterm.contracts import Task
 from visterm.documents.document import Document
 from visterm.errors import InputError
 from visterm.find.lists.facets import Facets, facets
+from visterm.find.lists.order import FACTS_ORDERS, by_facts
 from visterm.find.searchers import Searchers
 from visterm.find.searching import Findings, findings
+from visterm.find.words.conditions import CONDITIONS
+from visterm.find.words.query import parse, terms
 
-Sort = Literal["best", "name", "newest", "unsure"]
+Sort = Literal["best", "name", "newest", "unsure", "date", "rating", "size"]
 #: The most pictures of a page, and the most that a query may list.
 MAX_PAGE, MAX_FOUND = 5000, 5000
 _MAX_KEPT = 32
@@ -158,7 +161,8 @@ class Gallery:
         shelf = self._holdings.shelf
         model = shelf.model(Task.RANK) if shelf.best(Task.RANK) is not None else None
         ready = self._searchers.ready(model, query, view.collection)
-        most = MAX_FOUND if mask is None else len(view)
+        asks_facts = any(term.field in CONDITIONS for term in terms(parse(query)))
+        most = MAX_FOUND if mask is None and not asks_facts else len(view)
         found = ready.search(query, most, unlikely=True)
         if not found.likely.any():  # then those that match some of the words, if there are any
             fewer = ready.search(query, most, unlikely=False)
@@ -176,6 +180,8 @@ def _sorted(listed: Listed, view: View, sort: Sort) -> Listed:
     if sort == "name":
         names = [view.paths[row].casefold() for row in rows.tolist()]
         chosen = np.array(sorted(range(len(rows)), key=names.__getitem__), np.intp)
+    elif sort in FACTS_ORDERS:
+        chosen = by_facts(view.collection.facts, rows, sort)
     elif sort == "newest":
         at = view.rows[rows]
         chosen = np.lexsort((view.ids[rows], -view.listing.added[at]))

@@ -35,6 +35,7 @@ from visterm.find.rank.beliefs import (
 from visterm.find.rank.bounds import Scan, Surprises
 from visterm.find.rank.pairs import Pairs
 from visterm.find.rank.row_sets import among, in_either
+from visterm.find.words.conditions import Known
 from visterm.find.words.meaning import Interpreter
 from visterm.find.words.query import QueryError, parse
 from visterm.find.words.reading import Note, Reading, Understood
@@ -178,7 +179,8 @@ class Searcher:
     ``dependence`` and ``nothing_below`` come from a model's :class:`~visterm.calibration.relevance.Relevance`: how much
     words depend on each other, and how likely the best picture must be for anything to be found. ``like`` answers
     ``like:``, ``vectors`` give the meaning of unknown words, ``pairs`` are a model's beliefs about two words together,
-    ``aliases`` old names of tags and classes by kind; ``texts`` judge pictures by their look, for any words.
+    ``aliases`` old names of tags and classes by kind; ``texts`` judge pictures by their look, for any words;
+    ``facts`` answer conditions such as ``date:2019``.
 
     >>> from scipy import sparse
     >>> evidence = Evidence(["a.jpg", "b.jpg", "c.jpg"], tag_names=["boat", "sea"],
@@ -200,10 +202,19 @@ class Searcher:
         dependence: float = DEPENDENCE,
         nothing_below: float = NOTHING_BELOW,
         texts: Texts | None = None,
+        facts: Known | None = None,
     ) -> None:
         self._evidence = evidence
         self._interpreter = Interpreter(
-            evidence, tag_beliefs, class_beliefs, like=like, vectors=vectors, pairs=pairs, aliases=aliases, texts=texts
+            evidence,
+            tag_beliefs,
+            class_beliefs,
+            like=like,
+            vectors=vectors,
+            pairs=pairs,
+            aliases=aliases,
+            texts=texts,
+            facts=facts,
         )
         self._surprises = Surprises()
         self._dependence, self._nothing_below = dependence, nothing_below

@@ -18,6 +18,8 @@ from visterm.find.rank.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some,
 from visterm.find.rank.pairs import Pairs
 from visterm.find.rank.row_sets import in_either
 from visterm.find.words.by_look import ByLook
+from visterm.find.words.conditioned import Conditioned
+from visterm.find.words.conditions import CONDITIONS, Known
 from visterm.find.words.leaves import Leaves
 from visterm.find.words.names import Names
 from visterm.find.words.nearby import Nearby
@@ -60,7 +62,7 @@ class Interpreter:
 
     ``like`` answers ``like:PATH`` with log-probabilities of all rows. ``vectors`` give the meaning of words that are
     unknown here. ``pairs`` are a model's beliefs about two words together. ``texts`` gives what judges pictures by
-    their look, for any words. The language is that of the evidence.
+    their look, for any words. ``facts`` answer conditions. The language is that of the evidence.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Interpreter:
         pairs: Pairs | None = None,
         aliases: Mapping[str, Mapping[str, str]] | None = None,
         texts: Texts | None = None,
+        facts: Known | None = None,
     ) -> None:
         self._evidence = evidence
         self._pairs = pairs
@@ -87,6 +90,7 @@ class Interpreter:
         self._stop_words = stop_words(evidence.language)
         self._fillers = filler_words(evidence.language)
         self._nearby = Nearby(evidence, self._names, vectors)
+        self._conditions = Conditioned(facts, len(evidence))
         self._texts = texts
         self._by_look: ByLook | None = None
 
@@ -263,8 +267,8 @@ class Interpreter:
             if self._like is None:
                 raise InputError("like: compares pictures by their features, but no features were computed yet")
             return Leaf(f"like {term.text}", len(self._evidence), likeness=self._like(term.text))
-        if term.field == "is":
-            return self._untagged
+        if term.field == "is" or term.field in CONDITIONS:
+            return self._untagged if term.field == "is" else self._conditions.read(term, said)
         name = term.text if term.field == "filename" else self._key(term.field, term.text)
         if not name:
             return None if term.field is None else self._nothing(term, said)
@@ -280,19 +284,19 @@ class Interpreter:
         leaf = known.within(name, term.phrase) if isinstance(term, _WordOf) else known.of(term.field, name)
         if leaf is None and term.field is None:  # IMG_0042.jpg
             leaf = known.written("file name", term.text, self._evidence.named(term.text))
+        leaf = self._conditions.dated(term, leaf)
         if leaf is not None:
             said.understood.append(self._understood(term, name, leaf))
             return leaf
         if plain and " " in name:  # tall-building
-            parts: list[Node] = [Term(word, term.at) for word in name.split()]
-            return self._node(AllOf(tuple(parts)), said, needed=needed)
+            return self._node(AllOf(tuple(Term(word, term.at) for word in name.split())), said, needed=needed)
         return self._nearest(term, name, said, needed=needed)
 
     def _understood(self, term: Term, name: str, leaf: Leaf) -> Understood:
         """How a known word was understood."""
         names = () if term.field in ("caption", "filename") else self._names.meant(term.field, name)
         how: How = "written" if not names else "name" if name_key(term.text) in names else "form"
-        field = "filename" if leaf.closed and term.field is None else term.field
+        field = ("date" if "date" in leaf.told_by else "filename") if leaf.closed and term.field is None else term.field
         return Understood(term.text, how, names, len(leaf.told), leaf.is_judged, field)
 
     def _is_ignored(self, term: Term, name: str, said: Reading) -> bool:

@@ -11,6 +11,7 @@
     filename:norway         a word or a pattern (IMG_00*) of the file's name and folders
     like:photos/0042.jpg    pictures that look like this one
     is:untagged             pictures without a tag
+    date:2019..2021         what files say of their pictures (see visterm.find.words.conditions)
 
 Operators are written in capitals, so that "and", "or" and "not" remain words.
 """
@@ -24,6 +25,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
 from visterm.errors import UsageError
+from visterm.find.words.conditions import CONDITIONS, condition
 
 #: Longer queries are refused: nobody types them on purpose.
 MAX_CHARACTERS = 10_000
@@ -31,7 +33,9 @@ MAX_TERMS = 200
 MAX_DEPTH = 50
 MAX_WEIGHT = 100.0
 
-FIELDS = ("tag", "class", "caption", "filename", "like", "is")
+FIELDS = ("tag", "class", "caption", "filename", "like", "is", *CONDITIONS)
+#: Fields whose value is the path of a picture or a folder.
+_OF_PATHS = ("like", "near", "folder")
 #: The one value of the field ``is``.
 UNTAGGED = "untagged"
 
@@ -162,7 +166,7 @@ def _term(text: str, at: int) -> tuple[_Token, int]:
             )
         phrase = quoted.group(1).replace('""', '"')
         return _Token("term", start, _checked(Term(phrase, start, field, quoted=True))), quoted.end()
-    found = (_PATH if field == "like" else _WORD).match(text, at)
+    found = (_PATH if field in _OF_PATHS else _WORD).match(text, at)
     if found is None:
         raise QueryError(
             f"{field}: at character {start + 1} has no value: write it without a space, as in {field}:boat"
@@ -180,6 +184,12 @@ def _term(text: str, at: int) -> tuple[_Token, int]:
 def _checked(term: Term) -> Term:
     if term.field == "is" and term.text.lower() != UNTAGGED:
         raise QueryError(f"'is:{term.text}' at character {term.at + 1} is unknown: write is:{UNTAGGED}")
+    if term.field in CONDITIONS:
+        try:
+            condition(term.field, term.text)
+        except ValueError as error:
+            where = f"{term.field}:{term.text}' at character {term.at + 1}"
+            raise QueryError(f"'{where} cannot be read: {error}") from error
     return term
 
 

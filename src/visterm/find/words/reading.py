@@ -16,6 +16,11 @@ _LISTED = {
     "class": "has the class",
     "caption": "has a caption with",
     "filename": "has a file name like",
+    "place": "was taken in",
+    "camera": "was taken with the camera",
+    "lens": "was taken with the lens",
+    "colour": "has the colour label",
+    "creator": "was made by",
 }
 
 

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { ages, doubts, saidChip, suggestedChip, suggestions } from "./chips.js";
 import { fileName, h, thumbnail } from "./dom.js";
 import { give } from "./naming.js";
-import { told } from "./notices.js";
+import { dialog, told } from "./notices.js";
 import { address, go, NO_FILTERS, read } from "./state.js";
 import { store } from "./store.js";
 
@@ -55,12 +55,43 @@ export function about(details, { why = null, reason = null } = {}) {
     h("div", { class: "actions" },
       h("button", { type: "button", onclick: () => give("tag", [id]) }, "Add tag ", h("kbd", {}, "t")),
       h("button", { type: "button", onclick: () => give("class", [id]) }, "Class ", h("kbd", {}, "c"))),
+    details.title ? [h("h2", {}, "Title"), h("p", {}, details.title)] : null,
     details.caption ? [h("h2", {}, "Caption"), h("p", {}, details.caption)] : null,
+    h("div", { class: "actions" },
+      h("button", { type: "button", onclick: () => rewrite(details, "title") }, details.title ? "Change title" : "Add title"),
+      h("button", { type: "button", onclick: () => rewrite(details, "caption") }, details.caption ? "Change caption" : "Add caption")),
     h("h2", {}, "File"),
     h("dl", {},
+      toldByFile(details.metadata).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
       details.width ? [h("dt", {}, "Size"), h("dd", { class: "number" }, `${details.width} × ${details.height}, ${(details.bytes / 1000).toLocaleString("en", { maximumFractionDigits: 0 })} kB`)] : null,
       h("dt", {}, details.paths.length > 1 ? "Files" : "File"), h("dd", {}, details.paths.map((path) => h("div", {}, path)))),
   ];
+}
+
+/** What the file says of its picture, as pairs of words. */
+function toldByFile(said) {
+  const exposure = said.exposure && (said.exposure < 0.3 ? `1/${Math.round(1 / said.exposure)} s` : `${said.exposure} s`);
+  const shot = [exposure, said.aperture && `f/${said.aperture}`, said.iso && `ISO ${said.iso}`, said.focal_length && `${said.focal_length} mm`];
+  return [
+    ["Taken", said.taken?.replace("T", " ").slice(0, 16)],
+    ["Camera", said.camera], ["Lens", said.lens], ["Exposure", shot.filter(Boolean).join(", ")],
+    ["Position", said.latitude === null ? null : `${said.latitude}, ${said.longitude}`],
+    ["Rating", said.rating && String(said.rating)], ["Colour label", said.colour], ["Creator", said.creator], ["Copyright", said.copyright],
+  ].filter(([, value]) => value);
+}
+
+/** Asks for the caption or title of a picture; an empty one withdraws what was written here. */
+async function rewrite(details, kind) {
+  const now = details[kind] || "";
+  const text = await dialog(kind === "title" ? "Title" : "Caption", (close) => {
+    const input = h("textarea", { autofocus: true, rows: kind === "title" ? 1 : 4, maxlength: kind === "title" ? 1000 : 100000, "aria-label": kind });
+    input.value = now;
+    return [input, h("div", { class: "choices" },
+      h("button", { type: "button", onclick: () => close() }, "Cancel"),
+      h("button", { type: "button", class: "main", onclick: () => close({ text: input.value.trim() }) }, "Save"))];
+  });
+  if (!text || text.text === now) return;
+  await store.label([details.id], text.text ? { [kind]: text.text } : { clear: [kind] });
 }
 
 /** Pictures that look alike, as a strip of links. */

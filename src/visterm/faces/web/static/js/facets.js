@@ -60,28 +60,48 @@ export class FacetPanel {
       one("suggested", "Suggested tag", found.suggested),
       one("by", "Who said so", found.by, (value) => WORDS[value]),
       found.folders.length > 1 || state.folder !== null ? one("folder", "Folder", found.folders, (value) => value || "(here)") : null,
+      this.#asked(state, "date", "Taken", found.months),
+      this.#asked(state, "place", "Country", found.countries),
+      this.#asked(state, "place", "Town", found.towns),
+      this.#asked(state, "camera", "Camera", found.cameras),
+      this.#asked(state, "rating", "Rating", found.ratings, (value) => (value === "-1" ? "rejected" : "★".repeat(Number(value)))),
       found.unreadable ? h("p", { class: "facet soft" }, `${counted(found.unreadable, "file")} cannot be read: see 'visterm status'.`) : null,
       found.total ? null : h("p", { class: "facet soft" }, "No picture is in this list."));
+  }
+
+  /** What files say is asked for in words: a choice adds its words to the search, or takes them out. */
+  #asked(state, field, title, counts, named = (value) => value) {
+    const words = (value) => `${field}:${/\s/.test(value) ? `"${value}"` : value}`;
+    const asked = state.q || "";
+    const chosen = counts.filter(({ value }) => ` ${asked} `.includes(` ${words(value)} `)).map(({ value }) => value);
+    return this.#listed(title, counts, chosen, named, (value, on) => {
+      const q = on ? ` ${asked} `.replace(` ${words(value)} `, " ").trim() : `${asked} ${words(value)}`.trim();
+      go({ q: q || null });
+    });
   }
 
   #facet(state, key, title, counts, named) {
     const chosen = [state[key]].flat().filter((value) => value !== null);
     const listed = counts.filter((count) => count.pictures || chosen.includes(count.value));
     for (const value of chosen) if (!listed.some((count) => count.value === value)) listed.unshift({ value, pictures: 0 });
+    return this.#listed(title, listed, chosen, named, (value, on) => this.#choose(key, value, on));
+  }
+
+  #listed(title, listed, chosen, named, choose) {
     if (!listed.length) return null;
     listed.sort((a, b) => chosen.includes(b.value) - chosen.includes(a.value));
-    const all = this.more.has(key);
+    const all = this.more.has(title);
     const shown = all ? listed : listed.slice(0, SHOWN);
     return h("section", { class: "facet" },
       h("h2", {}, title),
       shown.map(({ value, pictures }) => {
         const on = chosen.includes(value);
         return h("button", {
-          type: "button", "aria-pressed": String(on), title: named(value), onclick: () => this.#choose(key, value, on),
+          type: "button", "aria-pressed": String(on), title: named(value), onclick: () => choose(value, on),
         }, h("span", {}, named(value)), h("span", { class: "number" }, pictures.toLocaleString("en")));
       }),
       listed.length > SHOWN
-        ? h("button", { type: "button", class: "soft", onclick: () => { if (!this.more.delete(key)) this.more.add(key); this.#show(read()); } },
+        ? h("button", { type: "button", class: "soft", onclick: () => { if (!this.more.delete(title)) this.more.add(title); this.#show(read()); } },
           h("span", {}, all ? "fewer" : `${listed.length - SHOWN} more`))
         : null);
   }

@@ -9,7 +9,7 @@ import { SelectionPanel } from "./selection.js";
 import { go, listKey, narrowed, NO_FILTERS, read } from "./state.js";
 import { store } from "./store.js";
 
-const SORTS = { best: "Best match", newest: "Newest", name: "By name", unsure: "Least sure" };
+const SORTS = { best: "Best match", newest: "Newest", name: "By name", unsure: "Least sure", date: "Date taken", rating: "Best rated", size: "Largest" };
 
 export class PicturesView {
   constructor() {
