@@ -239,6 +239,23 @@ _ACTS = (
     ),
 )
 
+_TWINS = (
+    # What a person said of two pictures that look like copies: see visterm.catalogue.twins.
+    """
+    CREATE TABLE pair (
+        first INTEGER NOT NULL REFERENCES picture ON DELETE CASCADE,
+        second INTEGER NOT NULL REFERENCES picture ON DELETE CASCADE,
+        said TEXT NOT NULL CHECK (said IN ('same', 'series', 'different')),
+        time INTEGER NOT NULL,
+        PRIMARY KEY (first, second),
+        CHECK (first < second)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX pair_of_second ON pair (second)",
+    # The pictures of such groups that a person wants to keep.
+    "CREATE TABLE kept (picture_id INTEGER PRIMARY KEY REFERENCES picture ON DELETE CASCADE, time INTEGER NOT NULL)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _TABLES,
     _SEQUENCE_AND_SETTINGS,
@@ -247,4 +264,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _FORMER_PATHS,
     _ACTS,
+    _TWINS,
 )

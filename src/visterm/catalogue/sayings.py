@@ -1,6 +1,6 @@
 """What is said of the pictures of a catalogue: labels, descriptions, and the vocabulary."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from visterm.catalogue import log, vocabulary
 from visterm.catalogue.acts import Act
@@ -9,6 +9,7 @@ from visterm.catalogue.history import said
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
 from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import IMPORT, PERSON
+from visterm.catalogue.twins import Twins, Verdict, judge, keep_pictures, read_twins
 
 
 class Sayings(Database):
@@ -54,6 +55,24 @@ class Sayings(Database):
         ids = list(pictures)
         with self.transaction("say which tags are all", who=_who(source)), self._label_changes.labels(ids, source):
             return LabelWriter(self._connection, source, self._stamp(), act).describe(ids)
+
+    def twins(self) -> Twins:
+        """What people said of pictures that look like copies of each other."""
+        return self._read(read_twins)
+
+    def judge_twins(
+        self,
+        what: str,
+        pairs: Mapping[Verdict, Iterable[tuple[int, int]]],
+        *,
+        keep: Iterable[int] = (),
+        others: Iterable[int] = (),
+    ) -> None:
+        """Say of pairs of picture ids what they are, which pictures to keep, and which ``others`` not to keep."""
+        with self.transaction(what), self._label_changes.labels([], PERSON):
+            for said, of in pairs.items():
+                judge(self._connection, of, said, self._stamp())
+            keep_pictures(self._connection, keep, others, self._stamp())
 
     # Vocabulary: see visterm.catalogue.vocabulary for what each edit means
 
