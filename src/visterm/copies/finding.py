@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +28,25 @@ SMALL = "small-grey"
 SERIES_SECONDS = 10.0
 #: They look at least so alike: the cosine of network features, or of hashes where there are none. Chosen on half of the
 #: originals of ``benchmarks/duplicates.py``, measured on the other half.
-ALIKE, ALIKE_BY_HASH = 0.75, 0.9
+ALIKE, ALIKE_BY_HASH = 0.75, 0.6
 #: A picture is compared with so many that were taken next.
 _NEXT = 3
 
 
+#: What was read last, and the file and the pictures that it is of.
+_READ: WeakKeyDictionary[Opened, tuple[tuple[object, ...], Found]] = WeakKeyDictionary()
+
+
 def found(opened: Opened) -> Found:
     """What was found of the pictures that are here now; nothing is compared."""
-    return kept.read(_file(opened), recipe_named(SMALL).hash).of(opened.collection().frame.keys)
+    frame, file = opened.collection().frame, _file(opened)
+    if not file.exists():
+        return Found.nothing()
+    status = file.stat()
+    stamp = (frame, status.st_mtime_ns, status.st_ino)
+    if opened not in _READ or _READ[opened][0] != stamp:
+        _READ[opened] = stamp, kept.read(file, recipe_named(SMALL).hash).of(frame.keys)
+    return _READ[opened][1]
 
 
 def find(opened: Opened) -> Found:
@@ -57,7 +69,7 @@ def find(opened: Opened) -> Found:
         both = Pairs.joined([known.pairs, pairs])
         now = Found(tuple(keys), both, np.concatenate([known.taken, taken]))
         kept.write(_file(opened), now, recipe.hash)
-    return now
+    return found(opened)
 
 
 def series(opened: Opened, known: Found) -> Pairs:

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from visterm.catalogue.twins import Twins
 from visterm.copies import finding
+from visterm.copies.comparing import Pairs
 from visterm.copies.kept import Found
 from visterm.vision.recipes import recipe as recipe_named
 
@@ -37,7 +38,7 @@ class Group:
     waits: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Groups:
     """All groups, those of each level in order of their first picture. ``n_new`` pictures were not compared yet."""
 
@@ -52,8 +53,20 @@ class Groups:
         return [group for group in self.groups if group.level == level]
 
 
+#: The groups that were put together last, and of what.
+_KNOWN: WeakKeyDictionary[Opened, tuple[tuple[object, ...], Groups]] = WeakKeyDictionary()
+
+
 def groups(opened: Opened, known: Found) -> Groups:
-    """The groups among the pictures that have a file."""
+    """The groups among the pictures that have a file, put together again when anything has changed."""
+    stamp = (opened.collection().frame, opened.catalogue.version(), known)
+    before = _KNOWN.get(opened)
+    if before is None or before[0] != stamp:
+        before = _KNOWN[opened] = stamp, _grouped(opened, known)
+    return before[1]
+
+
+def _grouped(opened: Opened, known: Found) -> Groups:
     collection = opened.collection()
     frame, ids = collection.frame, collection.truth.ids
     id_of = {key: int(ids[row]) for key, row in zip(frame.keys, frame.rows, strict=True)}
@@ -62,14 +75,17 @@ def groups(opened: Opened, known: Found) -> Groups:
     twins = opened.catalogue.twins()
 
     same = _Union(twins, here, ("same",), ("different", "series"))
-    same.add_all(_as_ids(known.pairs.first, known.pairs.second, known.pairs.agreement, numbers))
-    alike = finding.series(opened, known)
+    # Two shots of a burst may agree in every pixel: only their times tell them apart.
+    apart = np.abs(known.taken[known.pairs.first] - known.taken[known.pairs.second])
+    in_burst = (apart > 0) & (apart <= finding.SERIES_SECONDS)
+    same.add_all(_as_ids(known.pairs.select(~in_burst), numbers))
     together = _Union(twins, here, ("same", "series"), ("different",))
     pictures = same.groups()
     for ids_of_one in pictures:  # that these belong together is asked where they are one picture
         for one, other in pairwise(ids_of_one):
             together.add_said(one, other)
-    together.add_all(_as_ids(alike.first, alike.second, alike.agreement, numbers))
+    for pairs in (known.pairs.select(in_burst), finding.series(opened, known)):
+        together.add_all(_as_ids(pairs, numbers))
 
     found = [Group("bytes", (int(ids[row]),), waits=False) for row in sorted(frame.copies) if int(ids[row]) in here]
     found += [same.group("picture", ids) for ids in pictures]
@@ -83,12 +99,10 @@ def groups(opened: Opened, known: Found) -> Groups:
     )
 
 
-def _as_ids(
-    first: NDArray[np.int64], second: NDArray[np.int64], likeness: NDArray[np.float32], numbers: list[int]
-) -> list[tuple[int, int, float]]:
+def _as_ids(pairs: Pairs, numbers: list[int]) -> list[tuple[int, int, float]]:
     """Pairs of rows as pairs of ids, the likest first."""
-    order = np.argsort(-likeness, kind="stable")
-    rows = zip(first[order].tolist(), second[order].tolist(), likeness[order].tolist(), strict=True)
+    pairs = pairs.select(np.argsort(-pairs.agreement, kind="stable"))
+    rows = zip(pairs.first.tolist(), pairs.second.tolist(), pairs.agreement.tolist(), strict=True)
     return [(numbers[one], numbers[other], like) for one, other, like in rows]
 
 
