@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,7 @@ class CopyGroup:
 
 @dataclass(frozen=True)
 class Duplicates(Document):
-    """Groups of copies, those that are surest first within each level.
+    """Groups of copies: those of each level in order of their first picture.
 
     ``n_groups`` counts the groups of each level, ``n_waiting`` those that wait for a decision. ``n_compared`` pictures
     were compared, ``n_new`` were not yet. ``next`` is the ``start`` of the next groups; None at the end.
@@ -71,7 +71,6 @@ class Duplicates(Document):
     n_compared: int
     n_new: int = 0
     next: int | None = None
-    notes: list[str] = field(default_factory=list)
 
 
 def duplicates(
