@@ -89,7 +89,8 @@ def _grouped(opened: Opened, known: Found) -> Groups:
 
     found = [Group("bytes", (int(ids[row]),), waits=False) for row in sorted(frame.copies) if int(ids[row]) in here]
     found += [same.group("picture", ids) for ids in pictures]
-    found += [together.group("series", ids) for ids in together.groups() if ids not in set(pictures)]
+    whole = set(pictures)
+    found += [together.group("series", ids) for ids in together.groups() if ids not in whole]
     return Groups(
         tuple(found),
         twins,
@@ -138,7 +139,8 @@ class _Union:
 
     def groups(self) -> list[tuple[int, ...]]:
         """The groups of several pictures, in order of their first picture."""
-        return sorted({tuple(sorted(group)) for group in self._group.values() if len(group) > 1})
+        each = {id(group): group for group in self._group.values() if len(group) > 1}
+        return sorted(tuple(sorted(group)) for group in each.values())
 
     def group(self, level: Level, ids: tuple[int, ...]) -> Group:
         """One of the groups."""
@@ -157,11 +159,11 @@ class _Union:
     def _add(self, one: int, other: int) -> bool:
         """Put two groups together if nobody has told any of their pictures apart; whether they were apart before."""
         a, b = self._group.setdefault(one, {one}), self._group.setdefault(other, {other})
-        if a is b or any(not self._apart[number].isdisjoint(b) for number in a if number in self._apart):
-            return False
         if len(a) < len(b):
             a, b = b, a
-        least = [self._least[id(part)] for part in (a, b) if id(part) in self._least]
+        if a is b or any(not self._apart[number].isdisjoint(a) for number in b if number in self._apart):
+            return False
+        least = [self._least.pop(id(part)) for part in (a, b) if id(part) in self._least]
         a |= b
         self._group.update(dict.fromkeys(b, a))
         if least:
