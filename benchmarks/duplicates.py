@@ -18,6 +18,8 @@ import os
 import random
 import resource
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -60,6 +62,8 @@ class Collection:
         self.recipe = recipe("small-grey")
         outputs = self.recipe.outputs
         self.stores = {name: FeatureStore(folder / name, outputs[name]) for name in ("small-grey", "wave-hash")}
+        #: What an earlier run has left in the folder.
+        self.known = set.intersection(*(set(store.keys()) for store in self.stores.values()))
         self.keys: list[str] = []
         self.original: list[int] = []
         self.kind: list[str] = []
@@ -70,18 +74,16 @@ class Collection:
         """Add the originals, and of every N-th one eight copies."""
         for number, file in enumerate(originals):
             self.files.append(file)
-            self._add(number, "original", file.read_bytes())
+            self._add(number, "original", file.read_bytes)
             if number // 2 % every == 0:
-                with Image.open(file) as opened:
-                    picture = opened.convert("RGB")
                 for kind in KINDS:
-                    self._add(number, kind, copy_of(picture, kind, random.Random(f"{file.name} {kind}")))
+                    self._add(number, kind, partial(copy_of, file, kind))
         self._write()
 
-    def _add(self, number: int, kind: str, data: bytes) -> None:
+    def _add(self, number: int, kind: str, make: Callable[[], bytes]) -> None:
         key = hashlib.sha256(f"{number} {kind}".encode()).hexdigest()
-        features = self.recipe.compute(decode_rgb(data))
-        self._waiting.append((key, features))
+        if key not in self.known:
+            self._waiting.append((key, self.recipe.compute(decode_rgb(make()))))
         if len(self._waiting) == 500:
             self._write()
         self.keys.append(key)
@@ -89,7 +91,7 @@ class Collection:
         self.kind.append(kind)
 
     def _write(self) -> None:
-        for name, store in self.stores.items():
+        for name, store in self.stores.items() if self._waiting else ():
             store.append([key for key, _ in self._waiting], np.array([row[name] for _, row in self._waiting]))
         self._waiting = []
 
@@ -101,9 +103,10 @@ def encoded(picture: Image.Image, form: str = "JPEG", **options: object) -> byte
     return buffer.getvalue()
 
 
-def copy_of(picture: Image.Image, kind: str, chance: random.Random) -> bytes:
+def copy_of(file: Path, kind: str) -> bytes:
     """A copy of a picture as a file."""
-    return KINDS[kind](picture, chance)
+    with Image.open(file) as opened:
+        return KINDS[kind](opened.convert("RGB"), random.Random(f"{file.name} {kind}"))
 
 
 def resized(picture, chance):

@@ -7,8 +7,8 @@ from visterm.compute.compiled import compiled
 
 #: How much a picture may be stretched, shifted (from -1 to 1 is a whole side) and changed in contrast by a copy.
 _LEAST_STRETCH, _MOST_STRETCH, _MOST_SHIFT, _MOST_GAIN = 0.84, 1.2, 0.2, 3.0
-#: Pictures that agree less when seen coarsely are not looked at closely.
-_HOPELESS = 0.5
+#: Pictures that agree less when seen at a quarter, or at half the size, are not looked at more closely.
+_HOPELESS_AT_A_QUARTER, _HOPELESS_AT_HALF = 0.6, 0.7
 #: Pictures that agree so well as they are need no stretching.
 _CLEAR = 0.9
 #: Variance of grey levels that is noise, and the deviation from which a window counts no more.
@@ -65,7 +65,8 @@ def agreements(
                 if _fit_step(one_fitted, other_fitted, p) < 1e-7:
                     break
             found[pair] = _agreement(one, other, p, factor > 1)
-            if found[pair] < _HOPELESS or _is_distorted(p):
+            least = _HOPELESS_AT_A_QUARTER if factor == 4 else _HOPELESS_AT_HALF
+            if found[pair] < least or _is_distorted(p):
                 found[pair] = 0.0
                 break
 
@@ -178,12 +179,13 @@ def _solve(system: NDArray[np.float64], ridge: float) -> None:
 def _agreement(fixed: NDArray[np.float32], moving: NDArray[np.float32], p: NDArray[np.float64], coarse: bool) -> float:
     """The mean correlation in windows, each weighted by how much there is to see in it.
 
-    Pictures of which a ``coarse`` view shows too little in both are not judged yet.
+    Pictures of which a ``coarse`` view shows too little in both are not judged yet. Seen closely, the windows at the
+    edge count once with the others, and are once left out: dark frames and corners agree in pictures of plain skies.
     """
     window = 6 if coarse else 8
     side = len(fixed)
     n_windows, n_covered = side // window, 0
-    total, weights = 0.0, 1e-9
+    total, weights, inner, inner_weights = 0.0, 1e-9, 0.0, 1e-9
     for down in range(n_windows):
         for across in range(n_windows):
             n, one, other, both = _window(fixed, moving, p, down * window, across * window, window)
@@ -193,7 +195,12 @@ def _agreement(fixed: NDArray[np.float32], moving: NDArray[np.float32], p: NDArr
             weight = min(np.sqrt(np.sqrt(one * other)), _STRONG)
             total += weight * both / np.sqrt((one + _NOISE) * (other + _NOISE))
             weights += weight
-    return total / weights if n_covered > 0 and (coarse or n_covered > _COVERED * n_windows**2) else 0.0
+            if min(down, across) > 0 and max(down, across) < n_windows - 1:
+                inner += weight * both / np.sqrt((one + _NOISE) * (other + _NOISE))
+                inner_weights += weight
+    if coarse:
+        return total / weights
+    return min(total / weights, inner / inner_weights) if n_covered > _COVERED * n_windows**2 else 0.0
 
 
 @compiled

@@ -24,7 +24,7 @@ AGREES = 0.80
 #: Of each picture, at most so many candidates are verified, the likest first.
 MOST = 64
 #: Hashes compared at a time, and pairs verified at a time.
-_LEFT, _RIGHT, _PAIRS = 256, 4096, 2048
+_LEFT, _RIGHT, _PAIRS = 256, 1024, 2048
 
 Integers = NDArray[np.int64]
 _NAMES = ("first", "second", "agreement")
