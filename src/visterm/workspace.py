@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from visterm import catalogue, collection, exchange, find, labels, learn, review, upkeep
+from visterm import catalogue, collection, copies, exchange, find, labels, learn, review, upkeep
 from visterm.catalogue.acts import AnsweredQueue
 from visterm.collection.holdings import Holdings
 from visterm.collection.opened import Pictures
@@ -83,6 +83,34 @@ class Workspace(Holdings):
     def suggested_words(self, *, limit: int = 24) -> review.SuggestedWords:
         """Words for pictures without labels: groups of look-alikes, each with the word that fits it best."""
         return self.new_words.suggested(limit=limit)
+
+    def duplicates(self, *, find: bool = True, **wanted: Any) -> copies.Duplicates:
+        """Groups of copies: the same bytes, the same picture, a series; new pictures are compared first.
+
+        Without ``find``, nothing is compared. ``wanted`` are ``level``, ``decided``, ``start`` and ``limit``, as in
+        :func:`visterm.copies.documents.duplicates`.
+        """
+        return copies.documents.duplicates(self, find=find, **wanted)
+
+    def judge_copies(self, pictures: Pictures, said: catalogue.Verdict) -> copies.Judged:
+        """Say that pictures are the ``same`` picture, one ``series``, or ``different`` ones; nobody asks again."""
+        return copies.judging.judge(self, self._several(pictures), said)
+
+    def keep_copies(self, pictures: Pictures) -> copies.Judged:
+        """Say that of the group of copies that they belong to, exactly these pictures are to be kept."""
+        return copies.judging.keep(self, self._several(pictures))
+
+    def share_labels(self, *, dry_run: bool = False) -> copies.Shared:
+        """Give copies of a picture the labels of each other; what they dispute stays as it is."""
+        return copies.sharing.share(self, dry_run=dry_run)
+
+    def trash_copies(self, folder: str | Path, *, dry_run: bool = True) -> copies.Moved:
+        """Move the files of decided copies that are not kept to ``folder``; by default, only say which."""
+        return copies.trash.trash(self, Path(folder), dry_run=dry_run)
+
+    def untrash_copies(self, folder: str | Path) -> copies.Moved:
+        """Move files back from ``folder``."""
+        return copies.trash.back(self, Path(folder))
 
     def history(
         self, picture: str | Path | int | None = None, *, limit: int = 20, before: int | None = None

@@ -149,3 +149,35 @@ def test_a_generator_may_give_several_splits():
 def test_impossible_splits_are_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+@few
+@given(st.integers(4, 40), st.integers(1, 8), seeds)
+def test_groups_stay_on_one_side_and_what_is_alone_stays_where_it_was(n, n_groups, seed):
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, n_groups + n, n)  # some of several, many of one
+    may_test = rng.random(n) < 0.8
+    drawn = rng.permutation(np.flatnonzero(may_test))[: max(1, n // 4)]
+    if len(drawn) == 0 or len(drawn) == n:
+        return
+    before = splits.Split.of(np.setdiff1d(np.arange(n), drawn), drawn)
+    try:
+        after = splits.together(before, group, may_test)
+    except InputError:  # one group is all there is
+        assert len(set(group[before.train]) - set(group[before.test])) == 0 or len(set(group)) < n
+        return
+    check(after, n)
+    assert not set(group[after.train]) & set(group[after.test])
+    assert may_test[after.test].all()
+    alone = np.flatnonzero(np.bincount(group, minlength=group.max() + 1)[group] == 1)
+    assert set(alone) & set(after.test) == set(alone) & set(before.test)
+    assert set(alone) & set(after.train) == set(alone) & set(before.train)
+
+
+def test_a_group_is_on_the_side_of_its_first_picture_that_may_test():
+    before = splits.Split.of([0, 1, 3, 4], [2, 5])
+    group = np.array([7, 8, 7, 8, 9, 8])
+    after = splits.together(before, group, np.array([False, True, True, True, True, True]))
+    assert after.test.tolist() == [2]  # 0 may not test: it is on neither side
+    assert after.train.tolist() == [1, 3, 4, 5]  # 1 is the first of its group, so 5 trains with it
+    assert splits.together(before, None, np.ones(6, np.bool_)) is before

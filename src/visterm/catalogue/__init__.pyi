@@ -25,6 +25,7 @@ from .scan import examine as examine
 from .scan import find_pictures as find_pictures
 from .schema import snapshot as snapshot
 from .truth import Truth as Truth
+from .twins import Verdict as Verdict
 from .vocabulary import TermUse as TermUse
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "State",
     "TermUse",
     "Truth",
+    "Verdict",
     "WithoutFile",
     "add_folder",
     "clean_name",

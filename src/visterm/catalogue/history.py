@@ -25,10 +25,10 @@ _MAX_NAMES = 5
 class Change:
     """One thing that an action changed: ``kind`` says what, ``before`` and ``after`` what it was; None is absent.
 
-    ``kind`` is ``class``, ``tag``, ``all tags``, ``region``, ``caption``, ``title``, ``picture``, ``file``,
-    ``vocabulary`` or ``other name``. With ``all tags``, a source says that its tags of the picture are all, and by
-    which act; the act of a label is told where nothing else of it changed. ``picture`` is the path of the picture, or
-    its content hash if it has no file.
+    ``kind`` is ``class``, ``tag``, ``all tags``, ``region``, ``caption``, ``title``, ``copies``, ``keep``, ``picture``,
+    ``file``, ``vocabulary`` or ``other name``. With ``all tags``, a source says that its tags of the picture are all,
+    and by which act; the act of a label is told where nothing else of it changed. With ``copies``, ``name`` is the
+    other picture. ``picture`` is the path of the picture, or its content hash if it has no file.
     """
 
     kind: str
@@ -197,6 +197,10 @@ class _Words:
             return Change("vocabulary", row[2], None, *both(lambda v: f"{v[2]} (dropped)" if v[3] else str(v[2])))
         if kind == "alias":
             return Change("other name", row[1], None, *both(lambda values: self._terms.get(values[2], ("", "?"))[1]))
+        if kind == "pair":
+            return Change("copies", self._place(row[1]), place, *both(lambda values: str(values[2])))
+        if kind == "kept":
+            return Change("keep", None, place, *both(lambda _: "kept"))
         if kind == "picture":
             return Change("picture", None, place, *both(lambda values: str(values[1])[:12]))
         return Change("file", None, place, *both(lambda values: str(values[0])))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from visterm.catalogue.log import CONTENT, Connection
 from visterm.catalogue.metadata import Metadata, read_metadata, write_metadata
+from visterm.catalogue.twins import give_verdicts
 from visterm.errors import InputError
 
 _CONTENT, _VALUES = ", ".join(CONTENT), ", ".join("?" * len(CONTENT))
@@ -109,6 +110,7 @@ def forget_replaced(connection: Connection, now: int) -> int:
     forgotten = connection.execute(
         """SELECT id FROM picture WHERE caption IS NULL AND id NOT IN (SELECT picture_id FROM path)
            AND id NOT IN (SELECT picture_id FROM label JOIN source ON source.id = source_id WHERE rank > 0)
+           AND id NOT IN (SELECT second FROM pair)
            AND NOT EXISTS (SELECT 1 FROM change WHERE picture_id = picture.id)"""
     ).fetchall()
     for (picture,) in forgotten:
@@ -222,3 +224,4 @@ def give_labels(connection: Connection, giver: int, taker: int) -> None:
         (giver, taker),
     )
     connection.execute("INSERT OR IGNORE INTO title SELECT ?2, text FROM title WHERE picture_id = ?1", (giver, taker))
+    give_verdicts(connection, giver, taker)

@@ -148,6 +148,8 @@ _LOGGED = (
     _Logged(
         "region", ("id",), ("picture_id", "term_id", "source_id", *_BOX), picture="picture_id", reals=_BOX, rank="> 0"
     ),
+    _Logged("pair", ("first", "second"), ("said", "time"), picture="first"),
+    _Logged("kept", ("picture_id",), ("time",), picture="picture_id"),
     _Logged("term", ("id",), ("kind", "name", "dropped")),
     _Logged("alias", ("kind", "name"), ("term_id",)),
     _Logged("caption", ("id",), _SAID, table="picture", events=("UPDATE",), picture="id"),

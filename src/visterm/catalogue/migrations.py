@@ -266,6 +266,23 @@ _METADATA = (
     "CREATE TABLE title (picture_id INTEGER PRIMARY KEY REFERENCES picture ON DELETE CASCADE, text TEXT NOT NULL)",
 )
 
+_TWINS = (
+    # What a person said of two pictures that look like copies: see visterm.catalogue.twins.
+    """
+    CREATE TABLE pair (
+        first INTEGER NOT NULL REFERENCES picture ON DELETE CASCADE,
+        second INTEGER NOT NULL REFERENCES picture ON DELETE CASCADE,
+        said TEXT NOT NULL CHECK (said IN ('same', 'series', 'different')),
+        time INTEGER NOT NULL,
+        PRIMARY KEY (first, second),
+        CHECK (first < second)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX pair_of_second ON pair (second)",
+    # The pictures of such groups that a person wants to keep.
+    "CREATE TABLE kept (picture_id INTEGER PRIMARY KEY REFERENCES picture ON DELETE CASCADE, time INTEGER NOT NULL)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _TABLES,
     _SEQUENCE_AND_SETTINGS,
@@ -275,4 +292,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _FORMER_PATHS,
     _ACTS,
     _METADATA,
+    _TWINS,
 )

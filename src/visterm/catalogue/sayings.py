@@ -10,6 +10,7 @@ from visterm.catalogue.history import said
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of, source_id
 from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import IMPORT, PERSON
+from visterm.catalogue.twins import Twins, Verdict, judge, keep_pictures, read_twins
 
 #: What a person may write of a picture besides names.
 TextKind = Literal["caption", "title"]
@@ -92,6 +93,24 @@ class Sayings(Database):
                    AND (SELECT rank FROM source WHERE id = caption_source) = ?""",
                 (picture, rank_of(PERSON)[0]),
             ).rowcount
+
+    def twins(self) -> Twins:
+        """What people said of pictures that look like copies of each other."""
+        return self._read(read_twins)
+
+    def judge_twins(
+        self,
+        what: str,
+        pairs: Mapping[Verdict, Iterable[tuple[int, int]]],
+        *,
+        keep: Iterable[int] = (),
+        others: Iterable[int] = (),
+    ) -> None:
+        """Say of pairs of picture ids what they are, which pictures to keep, and which ``others`` not to keep."""
+        with self.transaction(what), self._label_changes.labels([], PERSON):
+            for said, of in pairs.items():
+                judge(self._connection, of, said, self._stamp())
+            keep_pictures(self._connection, keep, others, self._stamp())
 
     # Vocabulary: see visterm.catalogue.vocabulary for what each edit means
 

@@ -17,6 +17,7 @@ from visterm.collection.features import described, stored_features
 from visterm.collection.measuring import MeasuringSample, measuring_sample
 from visterm.compute import memory, progress
 from visterm.contracts import Task
+from visterm.copies.together import group_numbers
 from visterm.documents.wording import counted
 from visterm.errors import InputError
 from visterm.learn import Dataset, Origin, encode_classes
@@ -55,6 +56,7 @@ def labels_only(holdings: Holdings, collection: Collection) -> Dataset:
         loose=truth.loose,
         class_origin=classes,
         tag_origin=tags,
+        group=group_numbers(holdings, truth.ids),
     )
     stray = holdings.catalogue.stray_keywords()
     if stray:

@@ -30,6 +30,7 @@ KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "train": (("train",), "Learning from your labels"),
     "add": (("add",), "Looking for new pictures"),
     "features": (("features", "--for-models"), "Looking at the pictures"),
+    "duplicates": (("duplicates",), "Looking for copies"),
 }
 #: After these, pictures may wait to be looked at.
 _BEFORE_FEATURES = ("train", "add")

@@ -12,6 +12,7 @@ from visterm.errors import OUT_OF_MEMORY, is_out_of_memory
 from visterm.faces.cli import (
     care,
     collection,
+    duplicates,
     encoder,
     experiment,
     exporting,
@@ -41,6 +42,7 @@ app.command(rich_help_panel=_COLLECTION)(collection.add)
 app.command(rich_help_panel=_COLLECTION)(collection.status)
 app.command(rich_help_panel=_COLLECTION)(labelling.label)
 app.add_typer(vocabulary.app, name="vocabulary", rich_help_panel=_COLLECTION)
+app.add_typer(duplicates.app, name="duplicates", rich_help_panel=_COLLECTION)
 app.command(rich_help_panel=_COLLECTION)(history.history)
 app.command(rich_help_panel=_COLLECTION)(history.undo)
 app.command(rich_help_panel=_COLLECTION)(history.redo)

@@ -16,7 +16,7 @@ from fastapi.staticfiles import StaticFiles
 
 from visterm import upkeep
 from visterm.errors import VistermError
-from visterm.faces.web import finding, new_words, pictures, problems, reviewing, system, teaching
+from visterm.faces.web import duplicates, finding, new_words, pictures, problems, reviewing, system, teaching
 from visterm.faces.web.answering import Answers
 from visterm.faces.web.guard import API, Guard, Rules
 from visterm.find.lists.overview import unlooked
@@ -64,7 +64,7 @@ def application(photos: Workspace, rules: Rules) -> FastAPI:
     app.state.photos, app.state.rules, app.state.answers = photos, rules, Answers()
     app.state.is_stopping = lambda: False
     problems.install(app)
-    for part in (pictures, finding, teaching, reviewing, new_words, system):
+    for part in (pictures, finding, teaching, reviewing, new_words, duplicates, system):
         app.include_router(part.router, prefix=API, responses=problems.documented(*_ANY_ROUTE))
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
 

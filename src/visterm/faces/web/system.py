@@ -68,7 +68,7 @@ def _example(document: Document) -> dict[int | str, dict[str, Any]]:
 class JobBody(Body):
     """A job to start."""
 
-    kind: Literal["train", "add", "features"] = Field(examples=["add"])
+    kind: Literal["train", "add", "features", "duplicates"] = Field(examples=["add"])
     minutes: float | None = Field(
         None, gt=0, le=600, description="For training: about how long to compare methods.", examples=[3]
     )

@@ -55,7 +55,8 @@ class Dataset:
     ``extent`` (n_pictures,) says how much of their tags people wrote, as :class:`~visterm.catalogue.acts.Extent`; None
     means all, as in research data. ``loose`` (n_tags,) are tags that no description names. ``shares`` (n_pictures,)
     estimate how much is written (:func:`~visterm.learn.engine.completeness.with_shares`); None means all.
-    ``class_origin`` and ``tag_origin`` say how the pictures came to their labels; None means by no queue.
+    ``class_origin`` and ``tag_origin`` say how the pictures came to their labels; None means by no queue. Pictures with
+    the same number in ``group`` (n_pictures,) are copies or one series; None means that there are none.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Dataset:
     shares: NDArray[np.float64] | None = None
     class_origin: Origin | None = None
     tag_origin: Origin | None = None
+    group: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         sizes = {"X": n_pictures(self.X), "y": len(self.y), "tags": self.tags.shape[0]}
@@ -165,7 +167,8 @@ class Dataset:
         shares = None if self.shares is None else self.shares[rows]
         labels = {"y": self.y[rows], "tags": self.tags[rows], "denied": denied, "extent": extent, "shares": shares}
         classes, tags = (None if each is None else each.select(rows) for each in (self.class_origin, self.tag_origin))
-        origins = {"class_origin": classes, "tag_origin": tags}
+        group = None if self.group is None else self.group[rows]
+        origins = {"class_origin": classes, "tag_origin": tags, "group": group}
         return replace(self, **{"X": take(self.X, rows), "splits": splits, **labels, **origins})
 
     def without_features(self) -> Dataset:

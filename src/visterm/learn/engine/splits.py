@@ -40,6 +40,27 @@ class Split:
         return cls(*sides)
 
 
+def together(split: Split, group: Integers | None, may_test: NDArray[np.bool_]) -> Split:
+    """``split`` with every group on the side of its first picture that ``may_test``; None: there are no groups.
+
+    Copies of a picture on both sides would flatter. A picture that may not test, of a group that tests, is on neither.
+
+    >>> everything = np.ones(4, np.bool_)
+    >>> together(Split.of([0, 1], [2, 3]), np.array([0, 1, 0, 3]), everything)
+    Split(train=array([0, 1, 2]), test=array([3]))
+    """
+    if group is None:
+        return split
+    side = np.zeros(len(group), np.int8)
+    side[split.train], side[split.test] = 1, 2
+    order = np.lexsort((np.arange(len(group)), ~(may_test & (side > 0)), side == 0))
+    _, first, inverse = np.unique(group[order], return_index=True, return_inverse=True)
+    of_first = np.zeros(len(group), np.int8)
+    of_first[order] = side[order][first][inverse]
+    tests = (side > 0) & (of_first == 2)
+    return Split.of(np.flatnonzero((side > 0) & (of_first == 1)), np.flatnonzero(tests & may_test))
+
+
 def given(splits: Sequence[str | None]) -> Split:
     """The split that came with the data; a picture of another part, or of none (None), is on neither side.
 

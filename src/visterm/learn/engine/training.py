@@ -119,8 +119,8 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
     """The split that came with the pictures, else a share of the labelled pictures.
 
     These are the first of the measuring sample; if it is too small, others are drawn at random, class by class, but
-    none that a queue chose by doubt. Of the pictures with nothing but denied tags, the same share is drawn. Training
-    pictures without labels stay in the training part: some methods learn from them.
+    none that a queue chose by doubt. Of the pictures with nothing but denied tags, the same share is drawn. Copies and
+    series stay on one side. Training pictures without labels stay in the training part: some methods learn from them.
     """
     test = np.flatnonzero(data.is_test)
     if len(test):
@@ -135,7 +135,9 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
     others = np.setdiff1d(np.flatnonzero(data.only_denied), labelled, assume_unique=True)
     others = np.random.default_rng(random_state).permutation(others)[: round(test_share * len(others))]
     test = np.union1d(drawn, others)
-    return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
+    split = Split.of(np.setdiff1d(np.arange(len(data)), test), test)
+    may_test = (data.has_class | data.measurable | data.only_denied) & ~_origins(data)[1]
+    return splits.together(split, data.group, may_test)
 
 
 def _drawn(data: Dataset, labelled: NDArray[np.int64], test_share: float, random_state: int) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ _TARGETS: dict[str, str] = {
     "tagging-fast": "visterm.vision.recipes.presets:tagging_fast",
     "deep": "visterm.vision.recipes.network:DeepFeatures",
     "deep-lite2": "visterm.vision.recipes.network:DeepLite2Features",
+    "small-grey": "visterm.vision.recipes.small_grey:SmallGrey",
     "imagenet-classes": "visterm.vision.recipes.network:ImageNetClasses",
 }
 #: Libraries whose networks are also recipes: ``timm:NETWORK``.
