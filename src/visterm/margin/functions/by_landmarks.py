@@ -11,7 +11,7 @@ from scipy import sparse
 from visterm.contracts import Features, Matrix, take
 from visterm.margin.functions import kernels
 from visterm.margin.functions.expansion import ExpansionEstimator, precision
-from visterm.margin.functions.landmarks import FeatureMap, Lesson, near_centres
+from visterm.margin.functions.landmarks import FeatureMap, Lesson, near_centres, times_agreement
 from visterm.margin.functions.product_kernel import ProductKernel
 from visterm.margin.solver.inner_products import FeatureInnerProducts
 from visterm.margin.solver.ridge import Lessons
@@ -171,19 +171,24 @@ class ByLandmarks(ExpansionEstimator):
     def _landmarks_among(
         self, X: Features, rows: Array, targets: sparse.csr_array, n: int, rng: np.random.Generator
     ) -> Matrix | None:
-        """The means of candidates near ``n`` of them that lie apart: as a matrix, or kept by the kernel of several."""
+        """The means of candidates near ``n`` of them that lie apart: as a matrix, or kept by the kernel of several.
+
+        Where labels agree, candidates are nearer to each other.
+        """
         name, scale = kernels.kernel_named(self.kernel_)
         if name in kernels.PRODUCTS:
             self.product_kernel_ = ProductKernel(scale, weights=kernels.PRODUCTS[name])
             gram = self.product_kernel_.fit_transform(X, targets, rows=rows)
             if n < len(rows):
-                self.product_kernel_ = self.product_kernel_.to_means(near_centres(gram, n, rng), n)
+                self.product_kernel_ = self.product_kernel_.to_means(
+                    near_centres(times_agreement(gram, targets), n, rng), n
+                )
             return None
         candidates = cast(Matrix, take(X, rows))
         if n == len(rows):
             return candidates
         gram = kernels.gram(candidates, kernel=self.kernel_, dtype=precision(rows))
-        return kernels.means(candidates, name, near_centres(gram, n, rng), n)
+        return kernels.means(candidates, name, near_centres(times_agreement(gram, targets), n, rng), n)
 
     def _keep_weights(self, features: FeatureMap, landmarks: Features | None, weights: Array) -> None:
         """Keep functions in the form of the exact ones: as expansions over the landmarks, or as weights."""
