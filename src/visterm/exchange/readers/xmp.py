@@ -20,6 +20,7 @@ from visterm.exchange.iptc import MAX_KEYWORD_BYTES, IptcTexts, read_iptc
 from visterm.exchange.readers._entries import make_record
 from visterm.exchange.readers._files import base as base
 from visterm.exchange.readers._files import is_picture, walk
+from visterm.exchange.unlabelled import UnlabelledFiles
 from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels, read_packet
 from visterm.storage.opening import read_regular
 
@@ -41,7 +42,7 @@ def detect(path: Path) -> bool:
             if next(sidecars(name), None):
                 return True
             if position == due:
-                labels = _embedded_labels(parent / name, name, Reading(name, "xmp"), _Guesses())
+                labels = _read_inside(parent / name, name, Reading(name, "xmp"), _Guesses())
                 if any(found != PacketLabels() for found in labels):
                     return True
                 due += 1 if position < _PROBED else 1 + position // 10
@@ -49,13 +50,16 @@ def detect(path: Path) -> bool:
     return False
 
 
-def read(path: Path, reading: Reading) -> Iterator[Record]:
-    """A record for each picture with labels in its metadata; no pixels are decoded."""
+def read(path: Path, reading: Reading, unlabelled: UnlabelledFiles | None = None) -> Iterator[Record]:
+    """A record for each picture with labels in its metadata; no pixels are decoded.
+
+    Pictures in ``unlabelled`` are not opened; their sidecars are.
+    """
     if not path.is_dir():
         raise InputError(f"{path} is not a folder: expected a folder with pictures")
     guesses = _Guesses()
     for parent, names in walk(path, reading):
-        yield from _records(path, parent, names, filter(is_picture, names), reading, guesses)
+        yield from _records(path, parent, names, filter(is_picture, names), reading, guesses, unlabelled)
     guesses.report(reading)
 
 
@@ -67,7 +71,13 @@ def read_pictures(folder: Path, pictures: Sequence[str], reading: Reading) -> It
 
 
 def _records(
-    base: Path, parent: Path, names: list[str], pictures: Iterable[str], reading: Reading, guesses: "_Guesses"
+    base: Path,
+    parent: Path,
+    names: list[str],
+    pictures: Iterable[str],
+    reading: Reading,
+    guesses: "_Guesses",
+    unlabelled: UnlabelledFiles | None = None,
 ) -> Iterator[Record]:
     """The records of ``pictures`` in the folder ``parent``, whose files are called ``names``."""
     sidecars, folder = _sidecars(names), parent.relative_to(base)
@@ -79,7 +89,7 @@ def _records(
             for sidecar in sidecars(name)
             if (labels := _sidecar_labels(parent / sidecar, where, reading)) is not None
         ]
-        found += _embedded_labels(parent / name, where, reading, guesses)
+        found += _embedded_labels(parent / name, where, reading, guesses, unlabelled)
         if any(labels != PacketLabels() for labels in found):
             captions = (  # none of a camera; what Visterm wrote came from a person
                 labels.caption
@@ -149,8 +159,22 @@ def _sidecar_labels(sidecar: Path, picture: str, reading: Reading) -> PacketLabe
     return None
 
 
-def _embedded_labels(file: Path, where: str, reading: Reading, guesses: _Guesses) -> Iterator[PacketLabels]:
-    """The labels in the picture's own XMP, IPTC and EXIF."""
+def _embedded_labels(
+    file: Path, where: str, reading: Reading, guesses: _Guesses, unlabelled: UnlabelledFiles | None
+) -> list[PacketLabels]:
+    """The labels in the picture's own XMP, IPTC and EXIF; none of a file that is known to have none."""
+    if unlabelled is None:
+        return list(_read_inside(file, where, reading, guesses))
+    state, n_skipped = unlabelled.state_of(file), reading.skipped
+    if state in unlabelled:
+        return []
+    found = [labels for labels in _read_inside(file, where, reading, guesses) if labels != PacketLabels()]
+    if not found and reading.skipped == n_skipped:
+        unlabelled.note(state)
+    return found
+
+
+def _read_inside(file: Path, where: str, reading: Reading, guesses: _Guesses) -> Iterator[PacketLabels]:
     try:
         embedded = read_embedded(file)
     except (InputError, OSError) as error:
