@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from visterm.compute import memory
 from visterm.contracts import Features, Matrix, take
 from visterm.margin.functions import kernels
-from visterm.margin.functions.expansion import ExpansionEstimator, precision
+from visterm.margin.functions.expansion import ExpansionEstimator, bytes_of_pairs, precision
 from visterm.margin.functions.landmarks import FeatureMap, Lesson, near_centres, times_agreement
 from visterm.margin.functions.product_kernel import ProductKernel
 from visterm.margin.solver.inner_products import FeatureInnerProducts
@@ -82,7 +83,7 @@ class ByLandmarks(ExpansionEstimator):
     """Expansions that have a parameter ``landmarks``.
 
     - ``landmarks``: of how many pictures the kernel with all is known; the other pictures only add to sums. None: of
-      all, which is exact. ``auto``: of all up to 10,000 pictures, else of 2,000.
+      all, which is exact. ``auto``: of all up to 10,000 pictures whose kernel fits into memory, else of 2,000.
 
     Fitted, if there are landmarks: ``n_landmarks_``, their number. A method to which pictures can be added keeps
     ``rotation_`` (n_width, n_width): the features in which its system is I.
@@ -96,7 +97,9 @@ class ByLandmarks(ExpansionEstimator):
         if self.landmarks is None or self.kernel == "precomputed":
             return None
         if self.landmarks == "auto":
-            return None if n_rows <= EXACT_UP_TO else N_LANDMARKS
+            explicit = kernels.kernel_named(self.kernel_)[0] in kernels.EXPLICIT
+            fits = n_rows <= N_LANDMARKS or explicit or bytes_of_pairs(n_rows) <= memory.left()
+            return None if n_rows <= EXACT_UP_TO and fits else N_LANDMARKS
         return min(int(self.landmarks), n_rows)
 
     def _fit_by_landmarks(
