@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from visterm import registry
 from visterm.calibration import Denials, Written
-from visterm.contracts import Task, take
+from visterm.contracts import Task, leaves_out, take, unseen
 from visterm.contracts.answers import ScoredPictures
 from visterm.errors import InputError
 from visterm.learn import Dataset
@@ -24,6 +24,9 @@ from visterm.learn.engine.splits import Split
 from visterm.learn.engine.suggestions import JudgedTags, denials_of, judge_by_halves, tag_probabilities
 from visterm.registry import Method
 
+#: From more pictures than this, a method that can score them as if each had been left out learns once: see
+#: :mod:`visterm.margin.solver.sums`.
+LEARN_ONCE = 10_000
 #: The place of a picture that is not in the measuring sample.
 _OUTSIDE = np.iinfo(np.int64).max
 
@@ -97,7 +100,8 @@ def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | 
     With test pictures, the final estimator itself is measured on them. A second fit, without some of the other
     pictures, gives the held-out scores that search learns from. Without test pictures, a fit to one part is measured on
     the rest, which also gives the held-out scores; the final estimator then learns from everything. A method that
-    learns from untagged pictures also gets the held-out and the test pictures, without their labels.
+    learns from untagged pictures also gets the held-out and the test pictures, without their labels. Of many pictures,
+    a method that scores those it learned from as if each had been left out needs only the final fit.
 
     >>> from scipy.sparse import csr_array
     >>> known = np.repeat([[1, 0], [0, 1]], 20, axis=0)
@@ -202,17 +206,32 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
 
 def _without_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
     """Measure a fit to one part on the rest; the final fit is to everything."""
-    performance, held_out, split = None, None, None
+    performance, held_out, split, once = None, None, None, None
     try:
         split = validation_split(data)
-        measured = measure(method, data, split, parameters=parameters, transductive=learns_from_untagged(method))
+        once = _learned_once(method, data, parameters)
+        if once is None:
+            measured = measure(method, data, split, parameters=parameters, transductive=learns_from_untagged(method))
+        else:
+            part = training_part(data, split, transductive=False)
+            measured = measure_fitted(replace(once, estimator=unseen(once.estimator), train=part), data, split.test)
+            del part
         held_out = _scored_by(measured, split) if method.does(Task.RANK) else None
         performance = measured.performance
         parameters = {**(parameters or {}), **chosen_by_trial(measured.estimator)}
         del measured  # its estimator is as large as the final one
     except InputError:  # one labelled picture, or one class only, can be learned from but not measured on
         performance = None
-    return _trained(Fitted.to(data, method, parameters, doing="Training {}"), data, split, performance, held_out)
+    final = once or Fitted.to(data, method, parameters, doing="Training {}")
+    return _trained(final, data, split, performance, held_out)
+
+
+def _learned_once(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Fitted | None:
+    """A fit to all of many pictures that scores each exactly as if it had been left out; None if it cannot."""
+    if len(data) <= LEARN_ONCE or not hasattr(method.load(), "as_if_left_out") or data.only_denied.any():
+        return None
+    final = Fitted.to(data, method, parameters, doing="Training {}")
+    return final if leaves_out(final.estimator) else None
 
 
 def _scored_by(measured: Measured, split: Split) -> HeldOut | None:
