@@ -278,6 +278,18 @@ def test_many_pictures_are_learned_once_if_each_can_be_left_out(monkeypatch):
     assert np.abs(once.held_out.scored.scores - twice.held_out.scored.scores).mean() < 0.05
     seen = word_scores(once.estimator, once.held_out.data.X[once.held_out.split.test])
     assert np.abs(seen - once.held_out.scored.scores).max() > 0.01
+    first = once.data.select(np.arange(290))
+    monkeypatch.setattr(training, "LEARN_ONCE", 289)
+    earlier = train_method(method, first, parameters).estimator
+    known, n_fits = word_scores(earlier, X).copy(), len(fits)
+    more = train_method(method, data, parameters, earlier)
+    assert len(fits) == n_fits
+    assert len(more.estimator.own_prints_) == 300
+    np.testing.assert_array_equal(word_scores(earlier, X), known)  # others may use it
+    assert np.abs(more.estimator._task_scores(X) - once.estimator._task_scores(X)).mean() < 0.03  # other landmarks
+    assert more.metrics["tag accuracy"] == pytest.approx(once.metrics["tag accuracy"], abs=0.03)
+    train_method(method, data, parameters, train_method(method, first.select(np.arange(200)), parameters).estimator)
+    assert len(fits) == n_fits + 2 + 1  # too many are new
     monkeypatch.setattr(method.load(), "can_leave_out", False)
     train_method(method, data, parameters)
-    assert len(fits) == 3 + 3
+    assert len(fits) == n_fits + 3 + 3

@@ -13,6 +13,7 @@ from visterm.errors import InputError
 from visterm.margin import KernelRidgeAnnotator, SDCAClassifier, sdca
 from visterm.margin.functions import by_landmarks, kernels, landmarks, one_vs_all
 from visterm.margin.functions.landmarks import near_centres
+from visterm.ranking import CaptionRidge
 
 KERNELS = ["linear", "cosine", "hellinger", "chi2", "exp-chi2", "exp-chi2:4", "product", "weighted-product"]
 N = 60
@@ -137,6 +138,43 @@ def test_pictures_added_later_count_as_much(X, tags, kernel, constant):
     assert model.mean_n_tags_ == pytest.approx(tags.nnz / len(tagged))
     late = take(given, np.intersect1d(second, tagged))
     assert np.abs(model.as_if_left_out()._task_scores(late) - model._task_scores(late)).max(axis=1).min() > 1e-3
+
+
+@pytest.mark.parametrize("kernel", ["hellinger", "product"])
+def test_words_and_sets_of_pictures_added_later_count_as_much(X, tags, kernel):
+    given, first, second = features(X, kernel), np.arange(40), np.arange(40, N)
+    model = CaptionRidge(0.1, kernel=kernel, landmarks=25).fit(take(given, first), tags[first])
+    raw, sets = model._kept_features().raw(given), model.set_words_
+    before = model.tag_platt_.copy()
+    model.partial_fit(take(given, second), tags[second])
+    tagged = np.flatnonzero(np.diff(tags.indptr))
+    if kernel == "product":
+        gram = model.product_kernel_.gram()
+        raw = raw @ np.linalg.inv(np.linalg.cholesky(gram + 1e-9 * np.eye(25))).T
+    phi = np.hstack([raw, np.ones((N, 1))])[tagged]
+    having = ((tags[tagged] @ sets.T).toarray() == np.diff(sets.indptr)).astype(float)
+    targets = np.hstack([tags[tagged].toarray(), having])
+    assert having.any()
+    weights = np.linalg.solve(phi.T @ phi + 0.1 * np.eye(phi.shape[1]), phi.T @ targets)
+    np.testing.assert_allclose(model._task_scores(given)[tagged], phi @ weights, atol=1e-4)
+    np.testing.assert_array_equal(model.tag_counts_, np.bincount(tags.indices))
+    n_before = np.asarray(tags[first].sum(axis=0)).ravel()
+    is_new = model.tag_counts_ - n_before > n_before
+    np.testing.assert_array_equal((model.tag_platt_ != before).any(axis=1), is_new)
+
+
+def test_what_was_not_learned_is_found(X, tags):
+    tagged = np.flatnonzero(np.diff(tags.indptr))
+    X[tagged[-1]] = X[tagged[0]]  # a copy that comes later
+    tags = sparse.csr_array(tags)
+    earlier, all_rows = tagged[:-3], np.arange(N)
+    model = KernelRidgeAnnotator(landmarks=20).fit(X[earlier], tags[earlier])
+    np.testing.assert_array_equal(model.not_learned(X, tags), tagged[-3:])
+    assert model.not_learned(np.delete(X, tagged[3], axis=0), tags[all_rows != tagged[3]]) is None  # one is gone
+    changed = tags.tolil()
+    changed[tagged[5], 0] = 1 - changed[tagged[5], 0]
+    assert model.not_learned(X, sparse.csr_array(changed)) is None
+    assert KernelRidgeAnnotator(landmarks=None).fit(X, tags).not_learned(X, tags) is None
 
 
 def test_pictures_are_added_to_landmarks_only(X, tags):

@@ -13,16 +13,11 @@ from visterm.contracts import (
     Features,
     Scores,
     StrOptions,
-    check_features,
     check_tags,
     declared,
-    is_several,
     n_pictures,
-    rows_with_tags,
 )
-from visterm.errors import InputError
 from visterm.margin.functions.expansion import precision
-from visterm.margin.functions.landmarks import Lesson
 from visterm.margin.functions.left_out import LeavesOut
 from visterm.margin.solver.ridge import LessonRidge, Lessons
 from visterm.margin.solver.sums import Moments
@@ -110,13 +105,9 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
         """
         if not hasattr(self, "tag_scales_"):
             return self.fit(X, tags)
-        if not hasattr(self, "rotation_"):
-            raise InputError("pictures can be added to a model with landmarks only: fit it to all pictures again")
-        checked = X if is_several(X) else check_features(self, X, fitting=False, halves=True)
-        known = check_tags(tags, n_pictures(X), n_tags=len(self.tag_scales_))
-        rows = rows_with_tags(known)
+        lesson = self._more(X, tags, len(self.tag_scales_))
         before = Moments(len(self.own_prints_), self.tag_counts_, *self.tag_moments_)
-        fit = self._fit_more(Lesson(checked, rows, known[rows]))
+        fit = self._fit_more(lesson)
         self._keep_more(fit)
         self._keep_own_of(fit, more=True)
         self._scale_by(before + fit.moments())

@@ -1,7 +1,7 @@
 """Ranking pictures by regressions of the query's words, and of sets of words that occur together."""
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -119,7 +119,30 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
         fit = self._fit_by_landmarks(X, lessons, self._alpha(_ALPHA_BY_LANDMARKS), sparse.csr_array(having.T))
         self.tag_platt_ = np.concatenate(list(_platt(fit, self.n_tags_)))
         self._keep_weights(fit.features, fit.landmarks, fit.weights)
+        self._keep_rotation(fit.features)
         self._keep_own_of(fit)
+
+    def partial_fit(self, X: Features, tags: Any) -> Self:
+        """Add tagged pictures that it has not learned from to a model with landmarks; the first call is a fit.
+
+        The functions are those of a fit to all pictures with the same landmarks and sets. The sigmoid of a word is that
+        of the pictures before, or of those that are added if more of them have the word.
+        """
+        if not hasattr(self, "tag_platt_"):
+            return self.fit(X, tags)
+        lesson = self._more(X, tags, self.n_tags_)
+        having = sparse.csr_array(relevant_pictures(self.set_words_, lesson.targets), dtype=np.float32)
+        targets = sparse.csr_array(sparse.hstack([lesson.targets, having.T], format="csr"))
+        fit = self._fit_more(replace(lesson, targets=targets))
+        n_own = fit.n_own[: self.n_tags_]
+        platt = np.concatenate(list(_platt(fit, self.n_tags_)))
+        self.tag_platt_ = np.where((n_own > self.tag_counts_)[:, None], platt, self.tag_platt_)
+        self._keep_more(fit)
+        self._keep_own_of(fit, more=True)
+        self.tag_counts_ = self.tag_counts_ + n_own
+        self.mean_n_tags_ = float(self.tag_counts_.sum() / len(self.own_prints_))
+        self.idf_ = idf(self.tag_counts_, len(self.own_prints_))
+        return self
 
     def _alpha(self, usual: float) -> float:
         return usual if self.alpha == "auto" else float(self.alpha)

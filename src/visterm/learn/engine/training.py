@@ -18,7 +18,7 @@ from visterm.errors import InputError
 from visterm.learn import Dataset
 from visterm.learn.engine import splits
 from visterm.learn.engine.affordable import affordable_measured, most_measured
-from visterm.learn.engine.fitting import Fitted, chosen_by_trial, has_labels, learns_from_untagged
+from visterm.learn.engine.fitting import Fitted, chosen_by_trial, grown, has_labels, learns_from_untagged
 from visterm.learn.engine.measuring import Measured, Performance, measure, measure_fitted, training_part
 from visterm.learn.engine.splits import Split
 from visterm.learn.engine.suggestions import JudgedTags, denials_of, judge_by_halves, tag_probabilities
@@ -94,14 +94,17 @@ def tagged_rows(data: Dataset, split: Split) -> NDArray[np.int64]:
     return split.test[data.measurable[split.test]]
 
 
-def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Trained:
+def train_method(
+    method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None, earlier: Any = None
+) -> Trained:
     """Fit the method to all labelled pictures except the test pictures, and measure it.
 
     With test pictures, the final estimator itself is measured on them. A second fit, without some of the other
     pictures, gives the held-out scores that search learns from. Without test pictures, a fit to one part is measured on
     the rest, which also gives the held-out scores; the final estimator then learns from everything. A method that
     learns from untagged pictures also gets the held-out and the test pictures, without their labels. Of many pictures,
-    a method that scores those it learned from as if each had been left out needs only the final fit.
+    a method that scores those it learned from as if each had been left out needs only the final fit; if ``earlier``, an
+    estimator of the same method and parameters, can take the pictures that are new to it, it learns only these.
 
     >>> from scipy.sparse import csr_array
     >>> known = np.repeat([[1, 0], [0, 1]], 20, axis=0)
@@ -116,7 +119,7 @@ def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | 
         raise InputError(f"{method.name} learns from pictures with {wanted}, but there are none: import or add labels")
     if data.is_test.any():
         return _with_test_pictures(method, data, parameters)
-    return _without_test_pictures(method, data, parameters)
+    return _without_test_pictures(method, data, parameters, earlier)
 
 
 def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: int = 0) -> Split:
@@ -204,12 +207,14 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
     return _trained(final, data, split, performance, held_out)
 
 
-def _without_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
+def _without_test_pictures(
+    method: Method, data: Dataset, parameters: Mapping[str, Any] | None, earlier: Any
+) -> Trained:
     """Measure a fit to one part on the rest; the final fit is to everything."""
     performance, held_out, split, once = None, None, None, None
     try:
         split = validation_split(data)
-        once = _learned_once(method, data, parameters)
+        once = _learned_once(method, data, parameters, earlier)
         if once is None:
             measured = measure(method, data, split, parameters=parameters, transductive=learns_from_untagged(method))
         else:
@@ -226,11 +231,11 @@ def _without_test_pictures(method: Method, data: Dataset, parameters: Mapping[st
     return _trained(final, data, split, performance, held_out)
 
 
-def _learned_once(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Fitted | None:
+def _learned_once(method: Method, data: Dataset, parameters: Mapping[str, Any] | None, earlier: Any) -> Fitted | None:
     """A fit to all of many pictures that scores each exactly as if it had been left out; None if it cannot."""
     if len(data) <= LEARN_ONCE or not hasattr(method.load(), "as_if_left_out") or data.only_denied.any():
         return None
-    final = Fitted.to(data, method, parameters, doing="Training {}")
+    final = grown(method, data, earlier) or Fitted.to(data, method, parameters, doing="Training {}")
     return final if leaves_out(final.estimator) else None
 
 
