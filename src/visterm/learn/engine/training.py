@@ -118,7 +118,7 @@ def train_method(
         wanted = "a class" if Task.CLASSIFY in method.tasks else "tags"
         raise InputError(f"{method.name} learns from pictures with {wanted}, but there are none: import or add labels")
     if data.is_test.any():
-        return _with_test_pictures(method, data, parameters)
+        return _with_test_pictures(method, data, parameters, earlier)
     return _without_test_pictures(method, data, parameters, earlier)
 
 
@@ -175,20 +175,21 @@ def _origins(data: Dataset) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     return place, by_doubt
 
 
-def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
+def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None, earlier: Any) -> Trained:
     """Measure the final fit on the test pictures; for tags, hold some of the others out of another fit."""
     split = validation_split(data)
     held_out, probabilities = None, None
+    train = training_part(data, split, transductive=learns_from_untagged(method))
+    once = _learned_once(method, train, parameters, earlier)
     if method.does(Task.RANK):
         try:
             drawn = validation_split(data.select(split.train))
             inner = Split.of(split.train[drawn.train], split.train[drawn.test])
-            part = training_part(data, inner, transductive=learns_from_untagged(method))
-            estimator = Fitted.to(part, method, parameters, doing="Fitting {} without some pictures").estimator
+            estimator = _without_some(method, data, inner, parameters) if once is None else unseen(once.estimator)
             scored = ScoredPictures.by(estimator, take(data.X, tagged_rows(data, inner)))
             held_out = HeldOut(scored, data, inner, denials=denials_of(estimator, data, inner.test))
             parameters = {**(parameters or {}), **chosen_by_trial(estimator)}
-            del estimator, part  # as large as the final ones
+            del estimator  # as large as the final one
             probabilities = tag_probabilities(
                 scored.scores,
                 held_out.tags,
@@ -198,13 +199,18 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
             )
         except InputError:  # too few to hold some out
             held_out = None
-    train = training_part(data, split, transductive=learns_from_untagged(method))
-    final = Fitted.to(train, method, parameters, doing="Training {}")
+    final = once or Fitted.to(train, method, parameters, doing="Training {}")
     try:
         performance = measure_fitted(final, data, split.test, probabilities=probabilities).performance
     except InputError:  # no test picture has the labels that the method predicts
         performance = None
     return _trained(final, data, split, performance, held_out)
+
+
+def _without_some(method: Method, data: Dataset, inner: Split, parameters: Mapping[str, Any] | None) -> Any:
+    """An estimator that has not seen the pictures that ``inner`` holds out."""
+    part = training_part(data, inner, transductive=learns_from_untagged(method))
+    return Fitted.to(part, method, parameters, doing="Fitting {} without some pictures").estimator
 
 
 def _without_test_pictures(
