@@ -8,11 +8,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from visterm.calibration import tag_scales
+from visterm.compute import memory
 from visterm.contracts import take
 from visterm.errors import InputError
 from visterm.margin import KernelRidgeAnnotator, SDCAClassifier, sdca
 from visterm.margin.functions import by_landmarks, kernels, landmarks, one_vs_all
-from visterm.margin.functions.landmarks import near_centres
+from visterm.margin.functions.landmarks import near_centres, times_agreement
 from visterm.ranking import CaptionRidge
 
 KERNELS = ["linear", "cosine", "hellinger", "chi2", "exp-chi2", "exp-chi2:4", "product", "weighted-product"]
@@ -112,6 +113,18 @@ def test_auto_is_exact_up_to_a_size(X, tags, monkeypatch):
     assert not hasattr(auto.fit(X, tags), "own_prints_")
     given = KernelRidgeAnnotator(kernel="precomputed", landmarks=12).fit(X @ X.T, tags)
     assert given.dual_coef_.shape == (5, 48)
+
+
+def test_a_kernel_that_does_not_fit_is_known_by_landmarks_or_refused(X, tags, monkeypatch):
+    monkeypatch.setattr(by_landmarks, "N_LANDMARKS", 12)
+    n_tagged = np.count_nonzero(np.diff(tags.indptr))
+    monkeypatch.setattr(memory, "left", lambda: 20 * n_tagged**2 - 1)
+    assert KernelRidgeAnnotator().fit(X, tags).n_landmarks_ == 12
+    with pytest.raises(memory.TooLittleMemoryError, match="comparing 57 pictures with each other would need about"):
+        KernelRidgeAnnotator(landmarks=None).fit(X, np.repeat([[1.0], [0.0]], [57, 3], axis=0))
+    assert not hasattr(KernelRidgeAnnotator(kernel="linear").fit(X, tags), "n_landmarks_")
+    monkeypatch.setattr(memory, "left", lambda: 20 * n_tagged**2)
+    assert KernelRidgeAnnotator().fit(X, tags).dual_coef_.shape[1] == n_tagged
 
 
 @pytest.mark.parametrize("kernel", ["linear", "exp-chi2", "product"])
@@ -214,6 +227,16 @@ def test_c_and_temperature_of_many_pictures_come_from_some(X, kernel, monkeypatc
     assert sizes == [(3, 30), [12]]
     assert (model.predict(X) == y).mean() > 0.9
     assert model.predict_proba(X)[np.arange(N), y].mean() > 0.6
+
+
+def test_pictures_with_other_labels_are_not_averaged():
+    X = np.repeat([[1.0, 0.2], [0.2, 1.0]], 10, axis=0) + 0.05 * np.random.default_rng(0).random((20, 2))
+    y = np.arange(20) % 2
+    plain = X @ X.T
+    near = times_agreement(plain.copy(), sparse.csr_array(np.eye(2)[y]))
+    for gram, mixes in ((plain, True), (near, False)):
+        groups = near_centres(gram, 6, np.random.default_rng(3))
+        assert any(len(set(y[groups == group])) > 1 for group in range(6)) is mixes
 
 
 def test_copies_of_a_picture_may_all_be_landmarks(tags):
