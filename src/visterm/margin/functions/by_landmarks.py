@@ -97,7 +97,7 @@ class ByLandmarks(ExpansionEstimator):
         if self.landmarks is None or self.kernel == "precomputed":
             return None
         if self.landmarks == "auto":
-            explicit = kernels.kernel_named(self.kernel_)[0] in kernels.EXPLICIT
+            explicit = kernels.kernel_named(self.kernel_)[0] in kernels.EXPLICIT and self.n_features_in_ < n_rows
             fits = n_rows <= N_LANDMARKS or explicit or bytes_of_pairs(n_rows) <= memory.left()
             return None if n_rows <= EXACT_UP_TO and fits else N_LANDMARKS
         return min(int(self.landmarks), n_rows)
