@@ -140,6 +140,8 @@ def test_pictures_added_later_count_as_much(X, tags, kernel, constant):
         whole = KernelRidgeAnnotator(kernel=kernel, intercept_scaling=constant, landmarks=25).fit(X, tags)
         np.testing.assert_allclose(model._task_scores(X), whole._task_scores(X), atol=1e-6)
         np.testing.assert_allclose(model.tag_scales_, whole.tag_scales_, rtol=0.5)  # as known when they were added
+        np.testing.assert_array_equal(model.own_prints_, whole.own_prints_)
+        assert model.own_leverages_.sum() == pytest.approx(whole.own_leverages_.sum(), rel=0.05)
     else:  # with the landmarks of the first pictures
         several = isinstance(given, dict)
         gram = model.product_kernel_.gram() if several else kernels.gram(model.support_vectors_, kernel=kernel)

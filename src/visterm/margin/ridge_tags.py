@@ -100,8 +100,8 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     def partial_fit(self, X: Features, tags: Any) -> Self:
         """Add tagged pictures that it has not learned from to a model with landmarks; the first call is a fit.
 
-        The functions are those of a fit to all pictures with the same landmarks. What is known of pictures without
-        themselves is what the model knew when they were added.
+        The functions are those of a fit to all pictures with the same landmarks. Scales are as the model knew them when
+        pictures were added; what leaves earlier pictures out is corrected on average.
         """
         if not hasattr(self, "tag_scales_"):
             return self.fit(X, tags)

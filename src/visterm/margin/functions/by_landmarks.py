@@ -32,7 +32,8 @@ class LandmarkFit:
     """A ridge regression by landmarks: rotated features, the weights of each target, and pictures without themselves.
 
     ``landmarks`` are their features, empty if the kernel keeps them itself; None if the kernel has fewer explicit
-    features, which are used instead.
+    features, which are used instead. The leverages of pictures learned earlier are ``shrunk`` by what was added, on
+    average.
     """
 
     lesson: Lesson
@@ -40,6 +41,7 @@ class LandmarkFit:
     landmarks: Features | None
     weights: Array
     left_out: LeftOut
+    shrunk: float = 1.0
 
     @property
     def n_own(self) -> Array:
@@ -128,7 +130,10 @@ class ByLandmarks(ExpansionEstimator):
         sums.cross += self._kept_weights(features).astype(sums.cross.dtype)
         solved = Solved.of(sums, 1.0)
         rotated = features.rotated(solved.root)
-        return LandmarkFit(lesson, rotated, None, solved.weights, lesson.left_out(rotated, solved.weights))
+        left_out = lesson.left_out(rotated, solved.weights)
+        # The earlier leverages were those of the system I: the mean diagonal of its inverse is what remains of them.
+        shrunk = float(np.square(solved.root).sum() / features.width)
+        return LandmarkFit(lesson, rotated, None, solved.weights, left_out, shrunk)
 
     def _kept_features(self) -> FeatureMap:
         name, _ = kernels.kernel_named(self.kernel_)

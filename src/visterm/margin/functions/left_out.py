@@ -86,7 +86,7 @@ class LeavesOut(ByLandmarks):
         leverages, targets = fit.left_out.leverages, sparse.csr_array(fit.lesson.targets, dtype=np.float32)
         if more:
             prints = np.concatenate([self.own_prints_, prints])
-            leverages = np.concatenate([self.own_leverages_, leverages])
+            leverages = np.concatenate([fit.shrunk * self.own_leverages_, leverages])
             targets = sparse.csr_array(sparse.vstack([self.own_targets_, targets], format="csr"))
         self._forget("own_weights_")
         order = np.argsort(prints, kind="stable")
