@@ -25,6 +25,7 @@ from visterm.learn import (
     train_method,
     validation_split,
 )
+from visterm.learn.engine import training
 from visterm.learn.engine.measuring import training_part
 from visterm.learn.engine.splits import Split
 from visterm.learn.learned_search import learned_search
@@ -255,3 +256,40 @@ def test_the_final_fit_takes_what_the_held_out_fit_chose(n_test):
     held_out = chosen(training_part(data, inner, transductive=True))
     assert held_out != chosen(training_part(data, split, transductive=True) if n_test else data)
     assert train_method(method, data).estimator.alpha_ == held_out
+
+
+def test_many_pictures_are_learned_once_if_each_can_be_left_out(monkeypatch):
+    rng = np.random.default_rng(0)
+    themes = rng.integers(4, size=300)
+    X = 3 * np.eye(4)[themes] + rng.random((300, 4))
+    tags = sparse.csr_array(np.eye(4)[themes] + np.eye(4)[rng.integers(4, size=300)] > 0, dtype=float)
+    data = Dataset("made up", X, np.full(300, -1), (), tags, ("sea", "car", "tree", "sky"))
+    method, fits = registry.get("ridge-tags"), []
+    fit = method.load().fit
+    monkeypatch.setattr(method.load(), "fit", lambda *given, **more: fits.append(1) or fit(*given, **more))
+    parameters = {"landmarks": 40, "tag_power": 0.0}
+    twice = train_method(method, data, parameters)
+    monkeypatch.setattr(training, "LEARN_ONCE", 299)
+    once = train_method(method, data, parameters)
+    assert len(fits) == 2 + 1
+    for name in ("AvgP", "tag accuracy"):
+        assert once.metrics[name] == pytest.approx(twice.metrics[name], abs=0.05)
+    # a model that has seen the pictures would look better than it is
+    assert np.abs(once.held_out.scored.scores - twice.held_out.scored.scores).mean() < 0.05
+    seen = word_scores(once.estimator, once.held_out.data.X[once.held_out.split.test])
+    assert np.abs(seen - once.held_out.scored.scores).max() > 0.01
+    first = once.data.select(np.arange(290))
+    monkeypatch.setattr(training, "LEARN_ONCE", 289)
+    earlier = train_method(method, first, parameters).estimator
+    known, n_fits = word_scores(earlier, X).copy(), len(fits)
+    more = train_method(method, data, parameters, earlier)
+    assert len(fits) == n_fits
+    assert len(more.estimator.own_prints_) == 300
+    np.testing.assert_array_equal(word_scores(earlier, X), known)  # others may use it
+    assert np.abs(more.estimator._task_scores(X) - once.estimator._task_scores(X)).mean() < 0.03  # other landmarks
+    assert more.metrics["tag accuracy"] == pytest.approx(once.metrics["tag accuracy"], abs=0.03)
+    train_method(method, data, parameters, train_method(method, first.select(np.arange(200)), parameters).estimator)
+    assert len(fits) == n_fits + 2 + 1  # too many are new
+    monkeypatch.setattr(method.load(), "can_leave_out", False)
+    train_method(method, data, parameters)
+    assert len(fits) == n_fits + 3 + 3

@@ -8,11 +8,13 @@ from scipy import sparse
 from sklearn.base import clone
 
 from visterm.calibration import tag_scales
+from visterm.compute import memory
 from visterm.contracts import take
 from visterm.errors import InputError
 from visterm.margin import KernelRidgeAnnotator, SDCAClassifier, sdca
 from visterm.margin.functions import by_landmarks, kernels, landmarks, one_vs_all
-from visterm.margin.functions.landmarks import near_centres
+from visterm.margin.functions.landmarks import near_centres, times_agreement
+from visterm.ranking import CaptionRidge
 
 KERNELS = ["linear", "cosine", "hellinger", "chi2", "exp-chi2", "exp-chi2:4", "product", "weighted-product"]
 N = 60
@@ -113,6 +115,18 @@ def test_auto_is_exact_up_to_a_size(X, tags, monkeypatch):
     assert given.dual_coef_.shape == (5, 48)
 
 
+def test_a_kernel_that_does_not_fit_is_known_by_landmarks_or_refused(X, tags, monkeypatch):
+    monkeypatch.setattr(by_landmarks, "N_LANDMARKS", 12)
+    n_tagged = np.count_nonzero(np.diff(tags.indptr))
+    monkeypatch.setattr(memory, "left", lambda: 20 * n_tagged**2 - 1)
+    assert KernelRidgeAnnotator().fit(X, tags).n_landmarks_ == 12
+    with pytest.raises(memory.TooLittleMemoryError, match="comparing 57 pictures with each other would need about"):
+        KernelRidgeAnnotator(landmarks=None).fit(X, np.repeat([[1.0], [0.0]], [57, 3], axis=0))
+    assert not hasattr(KernelRidgeAnnotator(kernel="linear").fit(X, tags), "n_landmarks_")
+    monkeypatch.setattr(memory, "left", lambda: 20 * n_tagged**2)
+    assert KernelRidgeAnnotator().fit(X, tags).dual_coef_.shape[1] == n_tagged
+
+
 @pytest.mark.parametrize("kernel", ["linear", "exp-chi2", "product"])
 @pytest.mark.parametrize("constant", [0.0, 2.0])
 def test_pictures_added_later_count_as_much(X, tags, kernel, constant):
@@ -126,6 +140,8 @@ def test_pictures_added_later_count_as_much(X, tags, kernel, constant):
         whole = KernelRidgeAnnotator(kernel=kernel, intercept_scaling=constant, landmarks=25).fit(X, tags)
         np.testing.assert_allclose(model._task_scores(X), whole._task_scores(X), atol=1e-6)
         np.testing.assert_allclose(model.tag_scales_, whole.tag_scales_, rtol=0.5)  # as known when they were added
+        np.testing.assert_array_equal(model.own_prints_, whole.own_prints_)
+        assert model.own_leverages_.sum() == pytest.approx(whole.own_leverages_.sum(), rel=0.05)
     else:  # with the landmarks of the first pictures
         several = isinstance(given, dict)
         gram = model.product_kernel_.gram() if several else kernels.gram(model.support_vectors_, kernel=kernel)
@@ -137,6 +153,43 @@ def test_pictures_added_later_count_as_much(X, tags, kernel, constant):
     assert model.mean_n_tags_ == pytest.approx(tags.nnz / len(tagged))
     late = take(given, np.intersect1d(second, tagged))
     assert np.abs(model.as_if_left_out()._task_scores(late) - model._task_scores(late)).max(axis=1).min() > 1e-3
+
+
+@pytest.mark.parametrize("kernel", ["hellinger", "product"])
+def test_words_and_sets_of_pictures_added_later_count_as_much(X, tags, kernel):
+    given, first, second = features(X, kernel), np.arange(40), np.arange(40, N)
+    model = CaptionRidge(0.1, kernel=kernel, landmarks=25).fit(take(given, first), tags[first])
+    raw, sets = model._kept_features().raw(given), model.set_words_
+    before = model.tag_platt_.copy()
+    model.partial_fit(take(given, second), tags[second])
+    tagged = np.flatnonzero(np.diff(tags.indptr))
+    if kernel == "product":
+        gram = model.product_kernel_.gram()
+        raw = raw @ np.linalg.inv(np.linalg.cholesky(gram + 1e-9 * np.eye(25))).T
+    phi = np.hstack([raw, np.ones((N, 1))])[tagged]
+    having = ((tags[tagged] @ sets.T).toarray() == np.diff(sets.indptr)).astype(float)
+    targets = np.hstack([tags[tagged].toarray(), having])
+    assert having.any()
+    weights = np.linalg.solve(phi.T @ phi + 0.1 * np.eye(phi.shape[1]), phi.T @ targets)
+    np.testing.assert_allclose(model._task_scores(given)[tagged], phi @ weights, atol=1e-4)
+    np.testing.assert_array_equal(model.tag_counts_, np.bincount(tags.indices))
+    n_before = np.asarray(tags[first].sum(axis=0)).ravel()
+    is_new = model.tag_counts_ - n_before > n_before
+    np.testing.assert_array_equal((model.tag_platt_ != before).any(axis=1), is_new)
+
+
+def test_what_was_not_learned_is_found(X, tags):
+    tagged = np.flatnonzero(np.diff(tags.indptr))
+    X[tagged[-1]] = X[tagged[0]]  # a copy that comes later
+    tags = sparse.csr_array(tags)
+    earlier, all_rows = tagged[:-3], np.arange(N)
+    model = KernelRidgeAnnotator(landmarks=20).fit(X[earlier], tags[earlier])
+    np.testing.assert_array_equal(model.not_learned(X, tags), tagged[-3:])
+    assert model.not_learned(np.delete(X, tagged[3], axis=0), tags[all_rows != tagged[3]]) is None  # one is gone
+    changed = tags.tolil()
+    changed[tagged[5], 0] = 1 - changed[tagged[5], 0]
+    assert model.not_learned(X, sparse.csr_array(changed)) is None
+    assert KernelRidgeAnnotator(landmarks=None).fit(X, tags).not_learned(X, tags) is None
 
 
 def test_pictures_are_added_to_landmarks_only(X, tags):
@@ -176,6 +229,16 @@ def test_c_and_temperature_of_many_pictures_come_from_some(X, kernel, monkeypatc
     assert sizes == [(3, 30), [12]]
     assert (model.predict(X) == y).mean() > 0.9
     assert model.predict_proba(X)[np.arange(N), y].mean() > 0.6
+
+
+def test_pictures_with_other_labels_are_not_averaged():
+    X = np.repeat([[1.0, 0.2], [0.2, 1.0]], 10, axis=0) + 0.05 * np.random.default_rng(0).random((20, 2))
+    y = np.arange(20) % 2
+    plain = X @ X.T
+    near = times_agreement(plain.copy(), sparse.csr_array(np.eye(2)[y]))
+    for gram, mixes in ((plain, True), (near, False)):
+        groups = near_centres(gram, 6, np.random.default_rng(3))
+        assert any(len(set(y[groups == group])) > 1 for group in range(6)) is mixes
 
 
 def test_copies_of_a_picture_may_all_be_landmarks(tags):

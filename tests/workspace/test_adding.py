@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from visterm.exchange import PacketLabels, merge_packet
+from visterm.exchange.readers import xmp
 from visterm.workspace import Workspace
 
 
@@ -199,3 +200,25 @@ def test_an_annotation_without_its_category_costs_only_its_own_picture(tmp_path)
         assert [skip.reason for skip in done.skipped] == ["the category 9 is not listed"]
         found = [[tag.name for tag in picture.tags] for picture in photos.catalogue.pictures()]
         assert found == [["sea"], ["sea", "sun"]]
+
+
+def test_pictures_without_labels_inside_are_opened_once(picture, tmp_path, monkeypatch):
+    plain = picture.with_name("plain.png")
+    Image.new("RGB", (20, 10), "green").save(plain)
+    opened = []
+    read = xmp.read_embedded
+    monkeypatch.setattr(xmp, "read_embedded", lambda file: opened.append(file.name) or read(file))
+    with Workspace.create(tmp_path / "home") as photos:
+        photos.add([picture.parent], dry_run=True)
+        photos.add([picture.parent])
+        assert opened == 2 * ["one.png", "plain.png", "two.png"]
+        opened.clear()
+        plain.with_name("plain.png.xmp").write_bytes(merge_packet(None, PacketLabels(tags=("new",))))
+        photos.add([picture.parent])
+        assert opened == ["one.png", "two.png"]
+        assert [tag.name for tag in photos.catalogue.picture(plain).tags] == ["new"]
+        Image.new("RGB", (20, 10), "green").save(plain, exif=_exif())
+        photos.add([picture.parent])
+        assert {tag.name for tag in photos.catalogue.picture(plain).tags} == {"new", "inside"}
+        (photos.state / "unlabelled-1").write_bytes(b"damaged")
+        assert photos.add([picture.parent]).files.unchanged == 3

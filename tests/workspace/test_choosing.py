@@ -15,7 +15,9 @@ from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.learn import Dataset, choosing
 from visterm.learn.data import labels_only
+from visterm.learn.engine import training
 from visterm.learn.training import Training
+from visterm.margin import KernelRidgeAnnotator
 from visterm.margin.functions import by_landmarks
 from visterm.workspace import Workspace
 
@@ -111,6 +113,16 @@ def test_many_pictures_are_learned_by_landmarks_and_the_answer_says_so(photos, v
     said = " ".join(visterm("train", "tags", "--choose", "-w", photos.folder).stdout.split())
     assert "by ridge-tags with 8 landmarks on" in said
     assert "label-propagation was not compared: it is meant for at most 49 pictures" in said
+    monkeypatch.setattr(training, "LEARN_ONCE", 12)
+    before = photos.shelf.load(photos.shelf.place("tags", 2)).estimator
+    truth = photos.catalogue.truth()
+    row = next(row for row in range(len(truth)) if not truth.tags[[row]].nnz and truth.splits[row] != "test")
+    photos.label([truth.sha256[row]], tags=truth.tag_names[:2], complete=True)
+    monkeypatch.setattr(KernelRidgeAnnotator, "fit", lambda *_, **__: pytest.fail("learned from the beginning"))
+    photos.train("tags")
+    after = photos.shelf.load(photos.shelf.place("tags", 3)).estimator
+    assert len(after.own_prints_) == len(before.own_prints_) + 1
+    assert after.tag_counts_.sum() == before.tag_counts_.sum() + 2
 
 
 def test_the_choice_can_be_made_again(photos):

@@ -16,6 +16,7 @@ from visterm.compute import progress
 from visterm.documents.document import Document
 from visterm.errors import InputError, UsageError
 from visterm.exchange.readers import check_unicode, find_labels, find_tables, names_pictures, open_labels, open_pictures
+from visterm.exchange.unlabelled import UnlabelledFiles
 from visterm.labels.exporting import without_exports
 from visterm.language.captions import MIN_COUNT, CaptionTokenizer
 
@@ -132,7 +133,8 @@ def _add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Ad
         for folder in filter(Path.is_dir, folders):
             places += find_labels(folder, report.skipped)
     places += [(path, options.format) for path in options.labels]
-    sources = [open_labels(path, name) for path, name in dict.fromkeys(places)]
+    unlabelled = UnlabelledFiles(holdings.state / UnlabelledFiles.NAME)
+    sources = [open_labels(path, name, unlabelled) for path, name in dict.fromkeys(places)]
     if options.look_for_labels:
         sources[:0] = open_pictures(path for path in dict.fromkeys(folders) if path.is_file())
     named = {str(path) for path in options.labels}
@@ -143,6 +145,8 @@ def _add(holdings: Holdings, folders: Sequence[Path], options: AddOptions) -> Ad
         asked_for = reading.source in named and options.format in (None, reading.format)
         if reading.pictures or reading.skips or reading.withdrawn or asked_for:
             readings.append(reading)
+    if not options.dry_run:
+        unlabelled.keep()
     caption_tags = options.caption_tags
     if caption_tags is None:
         caption_tags = any(reading.captions and not reading.tags for reading in readings)

@@ -26,6 +26,7 @@ from visterm.learn import Attempt, Choice, Dataset, Trained, learns_from_untagge
 from visterm.learn.any_words import AnyWordsLearned, any_words_learned
 from visterm.learn.choosing import MINUTES, Chooser, why_not
 from visterm.learn.data import labelled, labelled_but_unreadable, labels_only, require_labels
+from visterm.learn.earlier import earlier_estimator
 from visterm.learn.learned_search import learned_search
 from visterm.learn.quality import figure_of, right_answers
 from visterm.models import Model, ModelInfo, save_model
@@ -227,6 +228,7 @@ def train_all(
                 recipe=chosen["recipe"],
                 parameters=chosen.get("parameters"),
                 choice=chosen,
+                choose_again=choose_again,
             )
             models.append(model)
         tags = model if what == "tags" else tags
@@ -252,11 +254,13 @@ def train_one(
     recipe: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     choice: Mapping[str, Any] | None = None,
+    choose_again: bool = False,
 ) -> TrainedModel:
     """Train a method on everything labelled, measure it on held-out pictures, and keep it as a new version.
 
     The model that is kept has learned from all labelled pictures except those that came marked as test pictures.
-    ``choice`` says how the method was chosen, and is kept with the model.
+    ``choice`` says how the method was chosen, and is kept with the model. With ``choose_again``, it does not learn on
+    from its last version.
     """
     chosen = registry.get(method)
     as_of, started = datetime.now(UTC), time.perf_counter()
@@ -271,7 +275,8 @@ def train_one(
     rows = None if learns_from_untagged(chosen) else np.flatnonzero(learned)
     data, failed = labelled(holdings, collection, ready, rows)
     with one_blas_thread() if len(data) <= _SMALL else nullcontext():
-        trained = train_method(chosen, data, parameters)
+        earlier = None if choose_again else earlier_estimator(holdings, name, chosen, ready, parameters, data)
+        trained = train_method(chosen, data, parameters, earlier)
         relevance, found = learned_search(trained)
     facts = {"pictures": len(collection.truth), "as_of": as_of.isoformat(timespec="milliseconds")}
     facts |= _about(trained, found) | {"took": round(time.perf_counter() - started, 1)}

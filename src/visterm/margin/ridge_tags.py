@@ -13,16 +13,11 @@ from visterm.contracts import (
     Features,
     Scores,
     StrOptions,
-    check_features,
     check_tags,
     declared,
-    is_several,
     n_pictures,
-    rows_with_tags,
 )
-from visterm.errors import InputError
 from visterm.margin.functions.expansion import precision
-from visterm.margin.functions.landmarks import Lesson
 from visterm.margin.functions.left_out import LeavesOut
 from visterm.margin.solver.ridge import LessonRidge, Lessons
 from visterm.margin.solver.sums import Moments
@@ -105,18 +100,14 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     def partial_fit(self, X: Features, tags: Any) -> Self:
         """Add tagged pictures that it has not learned from to a model with landmarks; the first call is a fit.
 
-        The functions are those of a fit to all pictures with the same landmarks. What is known of pictures without
-        themselves is what the model knew when they were added.
+        The functions are those of a fit to all pictures with the same landmarks. Scales are as the model knew them when
+        pictures were added; what leaves earlier pictures out is corrected on average.
         """
         if not hasattr(self, "tag_scales_"):
             return self.fit(X, tags)
-        if not hasattr(self, "rotation_"):
-            raise InputError("pictures can be added to a model with landmarks only: fit it to all pictures again")
-        checked = X if is_several(X) else check_features(self, X, fitting=False, halves=True)
-        known = check_tags(tags, n_pictures(X), n_tags=len(self.tag_scales_))
-        rows = rows_with_tags(known)
+        lesson = self._more(X, tags, len(self.tag_scales_))
         before = Moments(len(self.own_prints_), self.tag_counts_, *self.tag_moments_)
-        fit = self._fit_more(Lesson(checked, rows, known[rows]))
+        fit = self._fit_more(lesson)
         self._keep_more(fit)
         self._keep_own_of(fit, more=True)
         self._scale_by(before + fit.moments())

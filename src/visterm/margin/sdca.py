@@ -43,7 +43,7 @@ class SDCAClassifier(OneVsAll, ByLandmarks):
       ``predict_proba``; 0: no probabilities. With ``C="auto"`` the folds that chose C set it.
     - ``landmarks``: a number of pictures by whose kernel the others are known, if the kernel has no fewer explicit
       features; None: all, which is exact. ``auto``: all up to 10,000 pictures, else 2,000. With landmarks, C is chosen
-      by 2,000 pictures.
+      by 2,000 pictures; where ``auto`` means landmarks, a gap of 0.01 is enough.
     - ``warm_start``: start from the dual variables of the last fit, for example along a path of C.
 
     Pictures of unknown class (-1) are left out. Fitted: ``C_``, the value of C that was used.
@@ -81,7 +81,9 @@ class SDCAClassifier(OneVsAll, ByLandmarks):
         def learn(part: InnerProducts, kept: Any, start: Array | None, tol: float) -> Solution:
             return solve(Problem(part, labels[:, kept], weights[:, kept], loss), tol=tol, rng=rng, start=start)
 
-        solution = learn(products, slice(None), start, self.tol)
+        is_large = self.landmarks == "auto" and self.n_landmarks(len(rows)) is not None
+        tol = max(self.tol, PATH_TOL) if is_large else self.tol
+        solution = learn(products, slice(None), start, tol)
         if isinstance(products, MappedInnerProducts):
             self._keep_mapped(products, solution.theta)
         else:
@@ -93,7 +95,6 @@ class SDCAClassifier(OneVsAll, ByLandmarks):
         if self.calibration_folds and choice is not None and not is_sample:
             self.temperature_ = choice.temperature
         else:
-            tol = max(self.tol, PATH_TOL) if is_sample else self.tol
             self._set_temperature(lesson, rng, lambda part, kept: learn(part, kept, solution.b[:, kept], tol).theta)
         return self
 

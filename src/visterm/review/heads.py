@@ -18,8 +18,13 @@ from visterm.catalogue.truth import Truth
 from visterm.collection.judgements import Age, Judged, LikelyName, n_labelled
 from visterm.collection.moment import Collection
 from visterm.collection.view import View
+from visterm.compute import memory
 from visterm.review.head import ClassHead, TagHead, class_doubt, fit_classes, fit_tags, tag_doubt
 
+#: Heads learn from at most this many labelled pictures: all answers, and a sample of what was said otherwise.
+_MOST_LEARNED = 20_000
+#: The bytes that a name takes for each picture, and for each picture that heads learn from.
+_OF_PICTURE, _OF_LEARNED = 20, 60
 #: This many answers count as asked just now: pictures like theirs wait. Tried: 0, 24, 48 and 96.
 _RECENT = 24
 #: A head needs this many labelled pictures.
@@ -116,7 +121,7 @@ class Heads:
 def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32], before: Heads | None = None) -> Heads:
     """Heads for what the labels allow, and what looks wrong; ``before`` learned earlier."""
     truth = view.collection.truth
-    labelled = np.flatnonzero(view.classes[places] >= 0)
+    labelled = _few(np.flatnonzero(view.classes[places] >= 0), truth.class_acts[view.rows[places]])
     classes, class_names, half = None, list[str](), None
     if len(labelled) >= _LEAST and len(np.unique(view.classes[places[labelled]])) >= 2:
         numbers, given = np.unique(view.classes[places[labelled]], return_inverse=True)
@@ -124,7 +129,7 @@ def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32], befo
         classes = fit_classes(Z, labelled, given, len(numbers))
         half = _half(Z, labelled, given, len(numbers))
     known = KnownTags.of(truth, view.rows[places])
-    tags, used = known.head(Z, known.described)
+    tags, used = known.head(Z, _few(known.described, truth.tag_acts[view.rows[places]]))
     tag_names = [truth.tag_names[column] for column in used]
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     fit = Heads(
@@ -189,9 +194,25 @@ class KnownTags(NamedTuple):
         used = np.flatnonzero(n_given + np.asarray(partly.sum(axis=0)).ravel() >= 2)
         if not n_given.any():
             return None, nothing
+        used = _frequent(used, n_given, len(Z), len(described))
         answers = sparse.csr_array(partly - self.denied.multiply(away[:, None]))[:, used]
         answers.eliminate_zeros()
         return fit_tags(Z, described, own[:, used], PRECISION, answers), used
+
+
+def _few(labelled: NDArray[np.intp], acts: NDArray[np.int8]) -> NDArray[np.intp]:
+    """Those of the ``labelled`` pictures that heads learn from: all, or all answers and some others, the same again."""
+    if len(labelled) <= _MOST_LEARNED:
+        return labelled
+    is_answer = np.isin(acts[labelled], (Act.ANSWERED, Act.MEASURED))
+    drawn = np.random.default_rng(0).random(len(acts))[labelled] + is_answer
+    return np.sort(labelled[np.argsort(-drawn, kind="stable")[:_MOST_LEARNED]])
+
+
+def _frequent(used: NDArray[np.intp], n_given: NDArray[np.intp], n_pictures: int, n_learned: int) -> NDArray[np.intp]:
+    """Those of the ``used`` tags that fit into memory: the most frequent ones, in order."""
+    n_fit = max(1, memory.left() // 2 // (_OF_PICTURE * n_pictures + _OF_LEARNED * n_learned))
+    return used if len(used) <= n_fit else np.sort(used[np.argsort(-n_given[used], kind="stable")[:n_fit]])
 
 
 def _doubt(

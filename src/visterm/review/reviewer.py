@@ -237,7 +237,7 @@ class Reviewer:
                 if not len(places):
                     raise InputError(NOT_LOOKED_AT)
                 X = stored_features(self._holdings, recipe, [frame.keys[row] for row in places])
-                self._reduced = (frame, edition, places, reduced(np.asarray(X, np.float32)))
+                self._reduced = (frame, edition, places, reduced(np.asarray(X)))
             return self._reduced[2], self._reduced[3]
 
     def _measured(self, view: View, fit: Heads) -> None:

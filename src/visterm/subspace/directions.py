@@ -32,11 +32,16 @@ def reduced(X: Rows, n_directions: int = N_DIRECTIONS) -> Floats:
     >>> reduced(np.eye(4, dtype=np.float32), 2).shape
     (4, 3)
     """
-    compared = unit(X[:] if len(X) <= _MOST_COMPARED else X[sample(len(X), _MOST_COMPARED)])
+    compared = _single(X[:] if len(X) <= _MOST_COMPARED else X[sample(len(X), _MOST_COMPARED)])
     mean, axes = principal_axes(compared, min(n_directions, *compared.shape))
     directions = axes.astype(np.float32)
-    Z = np.vstack([(unit(X[rows]) - mean) @ directions for rows in slices(len(X), _BLOCK)])
+    Z = np.vstack([(_single(X[rows]) - mean) @ directions for rows in slices(len(X), _BLOCK)])
     return np.hstack([unit(Z), np.ones((len(Z), 1), np.float32)])
+
+
+def _single(rows: Any) -> Floats:
+    """Rows of unit length in single precision; they may be stored in half."""
+    return unit(np.asarray(rows, np.float32))
 
 
 def sample(n: int, size: int, random_state: int = 0) -> Integers:

@@ -12,6 +12,7 @@ from typing import Protocol, cast
 
 from visterm.catalogue.records import Reading, Record, Skipped
 from visterm.errors import InputError, MissingExtraError, UsageError
+from visterm.exchange.unlabelled import UnlabelledFiles
 
 
 class Reader(Protocol):
@@ -57,11 +58,14 @@ def check_format(format: str) -> None:
         raise UsageError(f"unknown label format {format!r}: {choose}")
 
 
-def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, Iterator[Record]]:
+def open_labels(
+    path: Path, format: str | None = None, unlabelled: UnlabelledFiles | None = None
+) -> tuple[Reading, Path, Iterator[Record]]:
     """The labels at ``path``: the report of reading them, the folder that paths are relative to, and the records.
 
     Without ``format``, the first of :data:`READERS` that recognises the file or folder reads it. Records are read
-    lazily: errors in the file are raised while reading, and the report is complete after the last record.
+    lazily: errors in the file are raised while reading, and the report is complete after the last record. Pictures in
+    ``unlabelled`` are not opened, and those that have no labels inside either are noted there.
     """
     if format is not None:
         check_format(format)
@@ -77,6 +81,10 @@ def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, I
     if name is None:
         raise InputError(f"the label format of {path} was not recognised: choose one of {', '.join(READERS)}")
     reader, reading = READERS[name], Reading(str(path), name)
+    if name == "xmp":
+        from visterm.exchange.readers import xmp
+
+        return reading, xmp.base(path), reading.count(_guarded(path, xmp.read(path, reading, unlabelled)))
     return reading, reader.base(path), reading.count(_guarded(path, reader.read(path, reading)))
 
 

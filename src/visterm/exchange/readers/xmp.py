@@ -21,6 +21,7 @@ from visterm.exchange.iptc import MAX_KEYWORD_BYTES, IptcTexts, read_iptc
 from visterm.exchange.readers._entries import make_record
 from visterm.exchange.readers._files import base as base
 from visterm.exchange.readers._files import walk
+from visterm.exchange.unlabelled import UnlabelledFiles
 from visterm.exchange.xmp_packet import PacketLabels, read_packet
 from visterm.exchange.xmp_tree import MAX_BYTES
 from visterm.storage.opening import read_regular
@@ -44,7 +45,7 @@ def detect(path: Path) -> bool:
             if next(sidecars(name), None):
                 return True
             if position == due:
-                labels = _embedded_labels(parent / name, name, Reading(name, "xmp"), _Guesses())
+                labels = _read_inside(parent / name, name, Reading(name, "xmp"), _Guesses())
                 if any(found != PacketLabels() for found in labels):
                     return True
                 due += 1 if position < _PROBED else 1 + position // 10
@@ -52,13 +53,16 @@ def detect(path: Path) -> bool:
     return False
 
 
-def read(path: Path, reading: Reading) -> Iterator[Record]:
-    """A record for each picture: its labels and its other metadata; no pixels are decoded."""
+def read(path: Path, reading: Reading, unlabelled: UnlabelledFiles | None = None) -> Iterator[Record]:
+    """A record for each picture: its labels and its other metadata; no pixels are decoded.
+
+    Pictures in ``unlabelled`` are not opened; their sidecars are.
+    """
     if not path.is_dir():
         raise InputError(f"{path} is not a folder: expected a folder with pictures")
     guesses = _Guesses()
     for parent, names in walk(path, reading):
-        yield from _records(path, parent, names, sorted(pictures_among(names)), reading, guesses)
+        yield from _records(path, parent, names, sorted(pictures_among(names)), reading, guesses, unlabelled)
     guesses.report(reading)
 
 
@@ -70,7 +74,13 @@ def read_pictures(folder: Path, pictures: Sequence[str], reading: Reading) -> It
 
 
 def _records(
-    base: Path, parent: Path, names: list[str], pictures: Iterable[str], reading: Reading, guesses: "_Guesses"
+    base: Path,
+    parent: Path,
+    names: list[str],
+    pictures: Iterable[str],
+    reading: Reading,
+    guesses: "_Guesses",
+    unlabelled: UnlabelledFiles | None = None,
 ) -> Iterator[Record]:
     """The records of ``pictures`` in the folder ``parent``, whose files are called ``names``."""
     sidecars, folder = _sidecars(names), parent.relative_to(base)
@@ -83,7 +93,7 @@ def _records(
             if (labels := _sidecar_labels(parent / sidecar, where, reading)) is not None
         ]
         beside = [labels.facts for labels in found]
-        found += _embedded_labels(parent / name, where, reading, guesses)
+        found += _embedded_labels(parent / name, where, reading, guesses, unlabelled)
         inside = [labels.facts for labels in found[len(beside) :]]
         for problem in (problem for facts in (*beside, *inside) for problem in facts.problems):
             guesses.leave_out(problem, where)
@@ -172,8 +182,22 @@ def _sidecar_labels(sidecar: Path, picture: str, reading: Reading) -> PacketLabe
     return None
 
 
-def _embedded_labels(file: Path, where: str, reading: Reading, guesses: _Guesses) -> Iterator[PacketLabels]:
-    """The labels in the picture's own XMP, IPTC and EXIF."""
+def _embedded_labels(
+    file: Path, where: str, reading: Reading, guesses: _Guesses, unlabelled: UnlabelledFiles | None
+) -> list[PacketLabels]:
+    """What the picture's own XMP, IPTC and EXIF say; nothing of a file that is known to have none."""
+    if unlabelled is None:
+        return list(_read_inside(file, where, reading, guesses))
+    state, n_skipped = unlabelled.state_of(file), reading.skipped
+    if state in unlabelled:
+        return []
+    found = [labels for labels in _read_inside(file, where, reading, guesses) if labels != PacketLabels()]
+    if not found and reading.skipped == n_skipped:
+        unlabelled.note(state)
+    return found
+
+
+def _read_inside(file: Path, where: str, reading: Reading, guesses: _Guesses) -> Iterator[PacketLabels]:
     try:
         embedded = read_embedded(file)
     except (InputError, OSError) as error:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from visterm.compute import Engine, progress
-from visterm.contracts import Task
+from visterm.contracts import Task, take
+from visterm.documents.wording import counted
 from visterm.learn import Dataset
 from visterm.learn.engine.completeness import completed
 from visterm.ranking.tag_ranker import TagRanker
@@ -16,6 +20,8 @@ from visterm.registry import Method
 
 #: Of more pictures, methods learn by sums.
 _FEW = 10_000
+#: A model with landmarks takes at most this share of its pictures at once; for more, landmarks are chosen again.
+_MOST_ADDED = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +51,22 @@ def _reachable(train: Dataset) -> Dataset:
     from visterm.compute.travelling import laid_out
 
     return replace(train, X=laid_out(train.X))
+
+
+def grown(method: Method, data: Dataset, earlier: Any) -> Fitted | None:
+    """What ``earlier`` learned, and those pictures of ``data`` that it has not learned from.
+
+    None if it cannot take them, has learned otherwise of the others, or they are too many.
+    """
+    started, known = time.perf_counter(), completed(data)
+    new = earlier.not_learned(known.X, known.tags) if hasattr(earlier, "not_learned") else None
+    if new is None or len(new) > _MOST_ADDED * np.count_nonzero(known.has_tags):
+        return None
+    estimator = copy(earlier)  # others may use the same
+    if len(new):
+        with progress.task(f"Adding {counted(len(new), 'picture')} to {method.name}"):
+            estimator.partial_fit(take(known.X, new), known.tags[new])
+    return Fitted(method, estimator, data, time.perf_counter() - started)
 
 
 def fit_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 
 from visterm import registry
 from visterm.calibration import Denials, Written
-from visterm.contracts import Task, take
+from visterm.contracts import Task, leaves_out, take, unseen
 from visterm.contracts.answers import ScoredPictures
 from visterm.errors import InputError
 from visterm.learn import Dataset
 from visterm.learn.engine import splits
 from visterm.learn.engine.affordable import affordable_measured, most_measured
-from visterm.learn.engine.fitting import Fitted, chosen_by_trial, has_labels, learns_from_untagged
+from visterm.learn.engine.fitting import Fitted, chosen_by_trial, grown, has_labels, learns_from_untagged
 from visterm.learn.engine.measuring import Measured, Performance, measure, measure_fitted, training_part
 from visterm.learn.engine.splits import Split
 from visterm.learn.engine.suggestions import JudgedTags, denials_of, judge_by_halves, tag_probabilities
 from visterm.registry import Method
 
+#: From more pictures than this, a method that can score them as if each had been left out learns once: see
+#: :mod:`visterm.margin.solver.sums`.
+LEARN_ONCE = 10_000
 #: The place of a picture that is not in the measuring sample.
 _OUTSIDE = np.iinfo(np.int64).max
 
@@ -91,13 +94,17 @@ def tagged_rows(data: Dataset, split: Split) -> NDArray[np.int64]:
     return split.test[data.measurable[split.test]]
 
 
-def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Trained:
+def train_method(
+    method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None, earlier: Any = None
+) -> Trained:
     """Fit the method to all labelled pictures except the test pictures, and measure it.
 
     With test pictures, the final estimator itself is measured on them. A second fit, without some of the other
     pictures, gives the held-out scores that search learns from. Without test pictures, a fit to one part is measured on
     the rest, which also gives the held-out scores; the final estimator then learns from everything. A method that
-    learns from untagged pictures also gets the held-out and the test pictures, without their labels.
+    learns from untagged pictures also gets the held-out and the test pictures, without their labels. Of many pictures,
+    a method that scores those it learned from as if each had been left out needs only the final fit; if ``earlier``, an
+    estimator of the same method and parameters, can take the pictures that are new to it, it learns only these.
 
     >>> from scipy.sparse import csr_array
     >>> known = np.repeat([[1, 0], [0, 1]], 20, axis=0)
@@ -111,8 +118,8 @@ def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | 
         wanted = "a class" if Task.CLASSIFY in method.tasks else "tags"
         raise InputError(f"{method.name} learns from pictures with {wanted}, but there are none: import or add labels")
     if data.is_test.any():
-        return _with_test_pictures(method, data, parameters)
-    return _without_test_pictures(method, data, parameters)
+        return _with_test_pictures(method, data, parameters, earlier)
+    return _without_test_pictures(method, data, parameters, earlier)
 
 
 def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: int = 0) -> Split:
@@ -170,20 +177,21 @@ def _origins(data: Dataset) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     return place, by_doubt
 
 
-def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
+def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None, earlier: Any) -> Trained:
     """Measure the final fit on the test pictures; for tags, hold some of the others out of another fit."""
     split = validation_split(data)
     held_out, probabilities = None, None
+    train = training_part(data, split, transductive=learns_from_untagged(method))
+    once = _learned_once(method, train, parameters, earlier)
     if method.does(Task.RANK):
         try:
             drawn = validation_split(data.select(split.train))
             inner = Split.of(split.train[drawn.train], split.train[drawn.test])
-            part = training_part(data, inner, transductive=learns_from_untagged(method))
-            estimator = Fitted.to(part, method, parameters, doing="Fitting {} without some pictures").estimator
+            estimator = _without_some(method, data, inner, parameters) if once is None else unseen(once.estimator)
             scored = ScoredPictures.by(estimator, take(data.X, tagged_rows(data, inner)))
             held_out = HeldOut(scored, data, inner, denials=denials_of(estimator, data, inner.test))
             parameters = {**(parameters or {}), **chosen_by_trial(estimator)}
-            del estimator, part  # as large as the final ones
+            del estimator  # as large as the final one
             probabilities = tag_probabilities(
                 scored.scores,
                 held_out.tags,
@@ -193,8 +201,7 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
             )
         except InputError:  # too few to hold some out
             held_out = None
-    train = training_part(data, split, transductive=learns_from_untagged(method))
-    final = Fitted.to(train, method, parameters, doing="Training {}")
+    final = once or Fitted.to(train, method, parameters, doing="Training {}")
     try:
         performance = measure_fitted(final, data, split.test, probabilities=probabilities).performance
     except InputError:  # no test picture has the labels that the method predicts
@@ -202,19 +209,42 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
     return _trained(final, data, split, performance, held_out)
 
 
-def _without_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
+def _without_some(method: Method, data: Dataset, inner: Split, parameters: Mapping[str, Any] | None) -> Any:
+    """An estimator that has not seen the pictures that ``inner`` holds out."""
+    part = training_part(data, inner, transductive=learns_from_untagged(method))
+    return Fitted.to(part, method, parameters, doing="Fitting {} without some pictures").estimator
+
+
+def _without_test_pictures(
+    method: Method, data: Dataset, parameters: Mapping[str, Any] | None, earlier: Any
+) -> Trained:
     """Measure a fit to one part on the rest; the final fit is to everything."""
-    performance, held_out, split = None, None, None
+    performance, held_out, split, once = None, None, None, None
     try:
         split = validation_split(data)
-        measured = measure(method, data, split, parameters=parameters, transductive=learns_from_untagged(method))
+        once = _learned_once(method, data, parameters, earlier)
+        if once is None:
+            measured = measure(method, data, split, parameters=parameters, transductive=learns_from_untagged(method))
+        else:
+            part = training_part(data, split, transductive=False)
+            measured = measure_fitted(replace(once, estimator=unseen(once.estimator), train=part), data, split.test)
+            del part
         held_out = _scored_by(measured, split) if method.does(Task.RANK) else None
         performance = measured.performance
         parameters = {**(parameters or {}), **chosen_by_trial(measured.estimator)}
         del measured  # its estimator is as large as the final one
     except InputError:  # one labelled picture, or one class only, can be learned from but not measured on
         performance = None
-    return _trained(Fitted.to(data, method, parameters, doing="Training {}"), data, split, performance, held_out)
+    final = once or Fitted.to(data, method, parameters, doing="Training {}")
+    return _trained(final, data, split, performance, held_out)
+
+
+def _learned_once(method: Method, data: Dataset, parameters: Mapping[str, Any] | None, earlier: Any) -> Fitted | None:
+    """A fit to all of many pictures that scores each exactly as if it had been left out; None if it cannot."""
+    if len(data) <= LEARN_ONCE or not hasattr(method.load(), "as_if_left_out") or data.only_denied.any():
+        return None
+    final = grown(method, data, earlier) or Fitted.to(data, method, parameters, doing="Training {}")
+    return final if leaves_out(final.estimator) else None
 
 
 def _scored_by(measured: Measured, split: Split) -> HeldOut | None:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from visterm.compute import memory
 from visterm.contracts import Features, Matrix, take
 from visterm.margin.functions import kernels
-from visterm.margin.functions.expansion import ExpansionEstimator, precision
-from visterm.margin.functions.landmarks import FeatureMap, Lesson, near_centres
+from visterm.margin.functions.expansion import ExpansionEstimator, bytes_of_pairs, precision
+from visterm.margin.functions.landmarks import FeatureMap, Lesson, near_centres, times_agreement
 from visterm.margin.functions.product_kernel import ProductKernel
 from visterm.margin.solver.inner_products import FeatureInnerProducts
 from visterm.margin.solver.ridge import Lessons
@@ -31,7 +32,8 @@ class LandmarkFit:
     """A ridge regression by landmarks: rotated features, the weights of each target, and pictures without themselves.
 
     ``landmarks`` are their features, empty if the kernel keeps them itself; None if the kernel has fewer explicit
-    features, which are used instead.
+    features, which are used instead. The leverages of pictures learned earlier are ``shrunk`` by what was added, on
+    average.
     """
 
     lesson: Lesson
@@ -39,6 +41,7 @@ class LandmarkFit:
     landmarks: Features | None
     weights: Array
     left_out: LeftOut
+    shrunk: float = 1.0
 
     @property
     def n_own(self) -> Array:
@@ -82,7 +85,7 @@ class ByLandmarks(ExpansionEstimator):
     """Expansions that have a parameter ``landmarks``.
 
     - ``landmarks``: of how many pictures the kernel with all is known; the other pictures only add to sums. None: of
-      all, which is exact. ``auto``: of all up to 10,000 pictures, else of 2,000.
+      all, which is exact. ``auto``: of all up to 10,000 pictures whose kernel fits into memory, else of 2,000.
 
     Fitted, if there are landmarks: ``n_landmarks_``, their number. A method to which pictures can be added keeps
     ``rotation_`` (n_width, n_width): the features in which its system is I.
@@ -96,7 +99,9 @@ class ByLandmarks(ExpansionEstimator):
         if self.landmarks is None or self.kernel == "precomputed":
             return None
         if self.landmarks == "auto":
-            return None if n_rows <= EXACT_UP_TO else N_LANDMARKS
+            explicit = kernels.kernel_named(self.kernel_)[0] in kernels.EXPLICIT and self.n_features_in_ < n_rows
+            fits = n_rows <= N_LANDMARKS or explicit or bytes_of_pairs(n_rows) <= memory.left()
+            return None if n_rows <= EXACT_UP_TO and fits else N_LANDMARKS
         return min(int(self.landmarks), n_rows)
 
     def _fit_by_landmarks(
@@ -125,7 +130,10 @@ class ByLandmarks(ExpansionEstimator):
         sums.cross += self._kept_weights(features).astype(sums.cross.dtype)
         solved = Solved.of(sums, 1.0)
         rotated = features.rotated(solved.root)
-        return LandmarkFit(lesson, rotated, None, solved.weights, lesson.left_out(rotated, solved.weights))
+        left_out = lesson.left_out(rotated, solved.weights)
+        # The earlier leverages were those of the system I: the mean diagonal of its inverse is what remains of them.
+        shrunk = float(np.square(solved.root).sum() / features.width)
+        return LandmarkFit(lesson, rotated, None, solved.weights, left_out, shrunk)
 
     def _kept_features(self) -> FeatureMap:
         name, _ = kernels.kernel_named(self.kernel_)
@@ -172,19 +180,24 @@ class ByLandmarks(ExpansionEstimator):
     def _landmarks_among(
         self, X: Features, rows: Array, targets: sparse.csr_array, n: int, rng: np.random.Generator
     ) -> Matrix | None:
-        """The means of candidates near ``n`` of them that lie apart: as a matrix, or kept by the kernel of several."""
+        """The means of candidates near ``n`` of them that lie apart: as a matrix, or kept by the kernel of several.
+
+        Where labels agree, candidates are nearer to each other.
+        """
         name, scale = kernels.kernel_named(self.kernel_)
         if name in kernels.PRODUCTS:
             self.product_kernel_ = ProductKernel(scale, weights=kernels.PRODUCTS[name])
             gram = self.product_kernel_.fit_transform(X, targets, rows=rows)
             if n < len(rows):
-                self.product_kernel_ = self.product_kernel_.to_means(near_centres(gram, n, rng), n)
+                self.product_kernel_ = self.product_kernel_.to_means(
+                    near_centres(times_agreement(gram, targets), n, rng), n
+                )
             return None
         candidates = cast(Matrix, take(X, rows))
         if n == len(rows):
             return candidates
         gram = kernels.gram(candidates, kernel=self.kernel_, dtype=precision(rows))
-        return kernels.means(candidates, name, near_centres(gram, n, rng), n)
+        return kernels.means(candidates, name, near_centres(times_agreement(gram, targets), n, rng), n)
 
     def _keep_weights(self, features: FeatureMap, landmarks: Features | None, weights: Array) -> None:
         """Keep functions in the form of the exact ones: as expansions over the landmarks, or as weights."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from visterm.compute import memory
 from visterm.contracts import Features, Matrix, Scores, check_feature_mapping, check_features, is_several, n_pictures
 from visterm.contracts.estimator import NOT_NEGATIVE, Estimator
 from visterm.distances import as_given
@@ -27,6 +28,8 @@ Array = NDArray[Any]
 DOUBLE_PRECISION_ROWS = 2048
 #: A seed, a generator, or None.
 Seed: TypeAlias = Annotated[Any, "random_state", np.random.Generator]
+#: The bytes of a pair of training pictures: its kernel, distances by a feature or two, and its place in an inverse.
+_BYTES_OF_PAIR = 20
 #: Seeds of random generators are below this number.
 _SEEDS = 2**31 - 1
 #: Coefficients below this share of their task's largest are rounding errors, not support.
@@ -99,6 +102,8 @@ class ExpansionEstimator(Estimator):
     def _training_gram(self, X: Features, rows: Array, labels: Array) -> Array:
         """The kernel between the given rows of checked features; ``labels`` as above."""
         dtype, (name, scale) = precision(rows), kernels.kernel_named(self.kernel_)
+        if name != "precomputed" and (needed := bytes_of_pairs(len(rows))) > (left := memory.left()):
+            raise memory.TooLittleMemoryError(f"comparing {len(rows)} pictures with each other", needed, left)
         if name == "precomputed":
             G = cast(Array, X)
             G = G if len(rows) == len(G) else np.ascontiguousarray(G[np.ix_(rows, rows)])
@@ -185,6 +190,11 @@ class ExpansionEstimator(Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def bytes_of_pairs(n_pictures: int) -> int:
+    """The memory that learning from the kernel between all of these pictures takes."""
+    return _BYTES_OF_PAIR * n_pictures**2
 
 
 def folds(groups: Array, n_folds: int, rng: np.random.Generator) -> list[Array]:

@@ -173,6 +173,22 @@ def near_centres(gram: Array, n: int, rng: np.random.Generator) -> Array:
     return groups
 
 
+def times_agreement(gram: Array, targets: sparse.csr_array) -> Array:
+    """A kernel times one plus the cosine of the pictures' targets, in place: what has the same labels is nearer.
+
+    The mean of pictures that lie near each other, but have other labels, would hide what tells them apart.
+
+    >>> times_agreement(np.ones((2, 2)), sparse.csr_array([[1.0, 1.0], [0.0, 1.0]])).round(2)
+    array([[2.  , 1.71],
+           [1.71, 2.  ]])
+    """
+    lengths = np.sqrt(np.asarray(targets.power(2).sum(axis=1), np.float64))
+    scaled = sparse.csr_array(targets.multiply(1 / np.maximum(lengths, 1e-12)[:, None]), dtype=gram.dtype)
+    for part in slices(len(gram), SHARD_ROWS):
+        gram[part] *= 1 + (scaled[part] @ scaled.T).toarray()
+    return gram
+
+
 def _whitening(gram: Array, dtype: Any) -> Array:
     """The matrix whose product with kernels has the inner products of the features above."""
     mean = float(np.diag(gram).mean(dtype=np.float64)) or 1.0

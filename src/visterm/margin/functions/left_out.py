@@ -9,9 +9,20 @@ from scipy import sparse
 
 from visterm.compute.parallel import Engine, Shard, map_shards, rows_of_task, split
 from visterm.compute.rows import slices
-from visterm.contracts import Features, Scores, is_several, n_pictures, take
+from visterm.contracts import (
+    Features,
+    Scores,
+    check_features,
+    check_tags,
+    is_several,
+    n_pictures,
+    rows_with_tags,
+    take,
+)
+from visterm.errors import InputError
 from visterm.margin.functions import kernels
 from visterm.margin.functions.by_landmarks import ByLandmarks, LandmarkFit
+from visterm.margin.functions.landmarks import Lesson
 
 #: Of these kernels, a picture has the kernel 1 with itself, and less with every other picture.
 _ONE_WITH_ITSELF = ("exp-chi2", *kernels.PRODUCTS)
@@ -76,11 +87,36 @@ class LeavesOut(ByLandmarks):
         leverages, targets = fit.left_out.leverages, sparse.csr_array(fit.lesson.targets, dtype=np.float32)
         if more:
             prints = np.concatenate([self.own_prints_, prints])
-            leverages = np.concatenate([self.own_leverages_, leverages])
+            leverages = np.concatenate([fit.shrunk * self.own_leverages_, leverages])
             targets = sparse.csr_array(sparse.vstack([self.own_targets_, targets], format="csr"))
         self._forget("own_weights_")
         order = np.argsort(prints, kind="stable")
         self.own_prints_, self.own_leverages_, self.own_targets_ = prints[order], leverages[order], targets[order]
+
+    def not_learned(self, X: Features, tags: sparse.csr_array) -> NDArray[np.intp] | None:
+        """The tagged rows that ``partial_fit`` can add; None if it cannot, or the others are not what was learned."""
+        if not hasattr(self, "rotation_") or not hasattr(self, "own_prints_"):
+            return None
+        rows = rows_with_tags(tags)
+        prints = np.concatenate(list(_prints(X, rows)) or [np.empty(0, np.uint64)])
+        order = np.argsort(prints, kind="stable")
+        prints, rows = prints[order], rows[order]
+        # the first of several copies is the one that was learned first
+        places = np.searchsorted(self.own_prints_, prints) + np.arange(len(rows)) - np.searchsorted(prints, prints)
+        is_known = places < np.searchsorted(self.own_prints_, prints, side="right")
+        learned = self.own_targets_[places[is_known]][:, : tags.shape[1]]
+        if is_known.sum() < len(self.own_prints_) or (learned != tags[rows[is_known]]).nnz:
+            return None
+        return np.sort(rows[~is_known])
+
+    def _more(self, X: Features, tags: Any, n_tags: int) -> Lesson:
+        """The tagged pictures to add to a fit by landmarks."""
+        if not hasattr(self, "rotation_"):
+            raise InputError("pictures can be added to a model with landmarks only: fit it to all pictures again")
+        checked = X if is_several(X) else check_features(self, X, fitting=False, halves=True)
+        known = check_tags(tags, n_pictures(X), n_tags=n_tags)
+        rows = rows_with_tags(known)
+        return Lesson(checked, rows, known[rows])
 
     def _task_scores(self, X: Features, tasks: slice = slice(None)) -> Scores:
         scores = super()._task_scores(X, tasks)

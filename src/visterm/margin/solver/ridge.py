@@ -79,18 +79,21 @@ class Ridge:
         scale = values.sum() / max(1, np.count_nonzero(values > _RANK))
         rotated = features @ vectors
         projected, squares = rotated.T @ targets, rotated**2
-        errors, found = [], []
+        best: tuple[float, float, Array, Array] | None = None  # only one of the large results is kept
         for alpha in (share * scale for share in shares):
             shrunk = 1.0 / (values + alpha)
             theta = (targets - rotated @ (shrunk[:, None] * projected)) / alpha
             own = np.maximum(1.0 - squares @ shrunk, _LEAST_OWN) / alpha
             left_out = targets - theta / own[:, None]
-            errors.append(round(float(((left_out - targets) ** 2).mean()), _DIGITS))
-            found.append((alpha, theta, left_out))
-        alpha, theta, left_out = found[errors.index(min(errors))]
-        best = cls(alpha)
-        best._least = _LEAST_OWN
-        return best._smooth(rotated, rotated / (values + alpha)), theta, left_out
+            error = round(float(((left_out - targets) ** 2).mean()), _DIGITS)
+            if best is None or error < best[0]:
+                best = error, alpha, theta, left_out
+        if best is None:
+            raise ValueError("of_least_error needs an alpha to try")
+        _, alpha, theta, left_out = best
+        found = cls(alpha)
+        found._least = _LEAST_OWN
+        return found._smooth(rotated, rotated / (values + alpha)), theta, left_out
 
     def _smooth(self, features: Array, smoother: Array) -> Self:
         """``Q = (I - S F') / alpha`` with the smoother ``S = F (F' F + alpha I)^-1``."""
