@@ -7,6 +7,7 @@ of readers can read while one writer writes. :meth:`FeatureStore.compact` drops 
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,17 @@ from visterm.storage import DenseRows, MappedRows, RowSpec, cut
 _BATCH_BYTES = 32 * 2**20
 #: Memory of a row that waits to be written, besides its values: the key and Python's objects.
 _ROW_OVERHEAD = 2048
+
+
+def kept_spec(folder: Path, spec: RowSpec) -> RowSpec:
+    """The shape of the rows in ``folder`` if it holds rows of ``spec`` in another precision, else ``spec``.
+
+    Features that are now stored in half precision stay valid where they were stored in single precision.
+    """
+    if spec.sparse or not FeatureFolder(folder, None).exists():
+        return spec
+    kept = FeatureFolder.read(folder).spec
+    return kept if replace(kept, dtype=spec.dtype) == spec else spec
 
 
 class FeatureStore:

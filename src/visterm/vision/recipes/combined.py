@@ -53,7 +53,7 @@ class CombinedRecipe(Recipe):
     @property
     def stored_parts(self) -> tuple[Recipe, ...]:
         """The parts, unless the recipe has a name of its own."""
-        return self.parts if self.is_joined else (self,)
+        return tuple(one for part in self.parts for one in part.stored_parts) if self.is_joined else (self,)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of all parts, by name; with the pixels of a part that sees shrunk pictures."""
