@@ -283,8 +283,9 @@ def test_both_networks_are_one_recipe():
         np.testing.assert_allclose(row[name], recipe(name).compute(picture())[name], atol=1e-5)
 
 
-def test_stored_features_of_deep_stay_valid():
+def test_stored_features_of_deep_and_models_on_both_networks_stay_valid():
     assert recipe("deep").hash == "5cfb65a13ca5cf46"
+    assert recipe("deep+deep-lite2").hash == "8678b08450a604c3"
     assert recipe("deep-lite2").hash != recipe("deep").hash
 
 

@@ -92,13 +92,14 @@ class Recipe(ABC):
             for spec in self.outputs.values()
         )
 
+    def hashed_outputs(self) -> dict[str, list[Any]]:
+        """What the hash covers of the outputs."""
+        return {name: [spec.n_dims, self.hashed_dtype or spec.dtype, spec.sparse] for name, spec in self.outputs.items()}
+
     @property
     def hash(self) -> str:
         """Sixteen hexadecimal digits that change whenever the numbers could change; learned arrays are hashed once."""
-        outputs = {
-            name: [spec.n_dims, self.hashed_dtype or spec.dtype, spec.sparse] for name, spec in self.outputs.items()
-        }
-        settings = [self.name, self.version, self.pixel_budget, self.parameters(), outputs]
+        settings = [self.name, self.version, self.pixel_budget, self.parameters(), self.hashed_outputs()]
         text = json.dumps(settings, sort_keys=True)
         state = sorted(self.state().items())
         if self._hashed is None or not self._hashed.is_of(text, state):
