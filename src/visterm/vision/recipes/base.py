@@ -94,7 +94,9 @@ class Recipe(ABC):
 
     def hashed_outputs(self) -> dict[str, list[Any]]:
         """What the hash covers of the outputs."""
-        return {name: [spec.n_dims, self.hashed_dtype or spec.dtype, spec.sparse] for name, spec in self.outputs.items()}
+        return {
+            name: [spec.n_dims, self.hashed_dtype or spec.dtype, spec.sparse] for name, spec in self.outputs.items()
+        }
 
     @property
     def hash(self) -> str:
