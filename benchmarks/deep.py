@@ -24,7 +24,7 @@ from visterm.features import features_of_files
 from visterm.vision import SUFFIXES, EfficientNetLite0, EfficientNetLite2, recipe
 
 BATCH = 16
-RECIPES = ("deep", "deep-lite2", "deep+deep-lite2")
+RECIPES = ("deep", "deep-lite2", "deep+deep-lite2", "deep+deep-lite2+layers")
 N_LABELLED = 10
 
 

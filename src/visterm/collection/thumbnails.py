@@ -1,6 +1,6 @@
-"""Small pictures of the pictures, and their own pixels: WebP in three sizes, kept by content in ``.visterm/thumbnails``, made when asked for.
+"""Small pictures of the pictures, and their own pixels: WebP in three sizes, made when asked for.
 
-They are derived: the folder can be deleted. The mean colours of each picture are kept with them, so that a page can
+They are kept by content in ``.visterm/thumbnails``, and derived: the folder can be deleted. The mean colours of each picture are kept with them, so that a page can
 show a place for a picture before its thumbnail has come.
 """
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from visterm.catalogue.healing import read_picture
 from visterm.catalogue.records import Skipped
+from visterm.compute.halves import singles
 from visterm.compute.parallel import Engine, map_shards
 from visterm.errors import MissingExtraError, VistermError
 from visterm.vision.decode import decode_sizes
@@ -43,20 +44,32 @@ def computed(subjects: Sequence[Subject], recipes: Sequence[Recipe]) -> Iterator
     """For every picture, in order, the rows of each recipe that needs it, or why there are none."""
 
     def compute(batch: Sequence[Subject]) -> list[tuple[Subject, list[Rows | Skipped]]]:
-        results: list[list[Rows | Skipped]] = [[] for _ in batch]
+        found: list[dict[int, Rows | Skipped]] = [{} for _ in batch]
         decoded = [_decoded(subject, recipes) for subject in batch]
-        for i, recipe in enumerate(recipes):
-            wanting = [at for at, subject in enumerate(batch) if i in subject.wanted]
-            rows = _rows_of([batch[at].file for at in wanting], [decoded[at] for at in wanting], recipe)
+        for whole, members in passes:
+            wanting = [at for at, subject in enumerate(batch) if not members.isdisjoint(subject.wanted)]
+            rows = _rows_of([batch[at].file for at in wanting], [decoded[at] for at in wanting], whole)
             for at, row in zip(wanting, rows, strict=True):
-                results[at].append(row)
-        return list(zip(batch, results, strict=True))
+                for i in members.intersection(batch[at].wanted):
+                    found[at][i] = row if isinstance(row, Skipped) else {name: row[name] for name in recipes[i].outputs}
+        return [(subject, [rows[i] for i in subject.wanted]) for subject, rows in zip(batch, found, strict=True)]
+
+    passes = _passes(recipes)
 
     batches = [subjects[start : start + _PICTURES_PER_TASK] for start in range(0, len(subjects), _PICTURES_PER_TASK)]
     names = ", ".join(recipe.name for recipe in recipes)
     engine = Engine.from_environment()  # workers read the pictures by themselves
     for results in map_shards(compute, batches, engine=engine, description=f"Computing {names}"):
         yield from results
+
+
+def _passes(recipes: Sequence[Recipe]) -> list[tuple[Recipe, set[int]]]:
+    """What is computed at once, and the numbers of the recipes whose features that are."""
+    wholes: dict[str, tuple[Recipe, set[int]]] = {}
+    for i, recipe in enumerate(recipes):
+        whole = recipe.whole
+        wholes.setdefault(f"{whole.name} {whole.hash}", (whole, set()))[1].add(i)
+    return list(wholes.values())
 
 
 def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[dict[str, Any], list[int], list[Skipped]]:
@@ -83,14 +96,17 @@ def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[dict[str, 
 
 
 def stacked(recipe: Recipe, rows: Sequence[Rows]) -> dict[str, Any]:
-    """What ``recipe`` computed for several pictures: an array or a ``csr_array`` for each of its outputs."""
+    """What ``recipe`` computed for several pictures: an array or a ``csr_array`` for each of its outputs.
+
+    Dense features are rounded as they are when they are stored, and are given in single precision.
+    """
     from scipy import sparse
 
     matrices: dict[str, Any] = {}
     for output, spec in recipe.outputs.items():
         some = [row[output] for row in rows]
         if not spec.sparse:
-            matrices[output] = np.array(some, dtype=spec.dtype).reshape(len(some), spec.n_dims)
+            matrices[output] = singles(np.array(some, dtype=spec.dtype).reshape(len(some), spec.n_dims))
         elif some:
             matrices[output] = sparse.csr_array(sparse.vstack(some))
         else:

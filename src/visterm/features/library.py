@@ -17,7 +17,7 @@ from visterm.errors import VistermError
 from visterm.features._keys import KeyIndex, common
 from visterm.features.computing import Subject, computed
 from visterm.features.learned import is_outgrown, learn, n_learned, remember
-from visterm.features.store import FeatureStore, FeatureWriter, LocatedRows
+from visterm.features.store import FeatureStore, FeatureWriter, LocatedRows, in_single_precision, kept_spec
 from visterm.storage import BusyError, WriteLock, make_folder
 from visterm.vision.recipes import recipe as recipe_named
 from visterm.vision.recipes import recipe_names
@@ -140,17 +140,16 @@ class FeatureLibrary:
 
     def seconds_to_describe(self, name: str, keys: Sequence[str]) -> float:
         """About how much processor time the missing features of pictures take; nothing is learned or computed."""
-        seconds = 0.0
+        missing: dict[str, tuple[set[str], float]] = {}
         for part in name.split("+"):
             recipe, file = recipe_named(part), self._learned_file(part)
-            if recipe.n_training_pictures and not file.exists():
-                n_missing = len(keys)
-            else:
-                if recipe.n_training_pictures:
-                    remember(recipe, file)
-                n_missing = len(self.missing(recipe, keys))
-            seconds += n_missing * recipe.seconds_per_picture
-        return seconds
+            is_learned = not recipe.n_training_pictures or file.exists()
+            if recipe.n_training_pictures and is_learned:
+                remember(recipe, file)
+            for stored in recipe.stored_parts:
+                pictures, _ = missing.setdefault(stored.whole.name, (set(), stored.whole.seconds_per_picture))
+                pictures |= self.missing(stored, keys) if is_learned else set(keys)
+        return sum(len(pictures) * seconds for pictures, seconds in missing.values())
 
     def present(self, recipe: Recipe, keys: Sequence[str]) -> NDArray[np.intp]:
         """The positions of those ``keys`` that have all features of ``recipe``."""
@@ -165,8 +164,12 @@ class FeatureLibrary:
         return self._stores(recipe).common()
 
     def features(self, recipe: Recipe, keys: Sequence[str]) -> dict[str, Any]:
-        """The stored features of the pictures with these hashes, by the recipe's outputs."""
-        return {output: store.rows(keys) for output, store in self._stores(recipe).stores.items()}
+        """The stored features of the pictures with these hashes, by the recipe's outputs; halves become singles."""
+        return {output: in_single_precision(store.rows(keys)) for output, store in self._stores(recipe).stores.items()}
+
+    def blocks(self, recipe: Recipe, output: str, keys: Sequence[str]) -> Iterator[tuple[slice, Any]]:
+        """The rows of one output in blocks, each with its place in ``keys``; see :meth:`FeatureStore.blocks`."""
+        return ((place, in_single_precision(rows)) for place, rows in self.store(recipe, output).blocks(keys))
 
     def located(self, recipe: Recipe, keys: Sequence[str]) -> dict[str, LocatedRows]:
         """Where the features of these pictures lie, by the recipe's outputs."""
@@ -185,8 +188,9 @@ class FeatureLibrary:
                 if not self._learned_file(name).exists():
                     continue
                 remember(recipe, self._learned_file(name))
-            if recipe.stored_parts == (recipe,) and all(_folder_name(recipe, o) in folders for o in recipe.outputs):
-                yield recipe
+            for part in recipe.stored_parts:
+                if all(_folder_name(part, output) in folders for output in part.outputs):
+                    yield part
 
     def check_learned(self) -> Iterator[tuple[Path, str]]:
         """The files of recipes that learned from the collection and cannot be used, each with the reason."""
@@ -201,11 +205,13 @@ class FeatureLibrary:
     ) -> list[Description]:
         keys = list(pictures)
         there = [key for key, file in pictures.items() if file is not None]
+        every = [*recipes, *_given_with(recipes)]
         try:
             with self._writing(
-                {i: recipe for i, recipe in enumerate(recipes) if self.missing(recipe, there)}, wait=wait
+                {i: recipe for i, recipe in enumerate(every) if self.missing(recipe, there)}, wait=wait
             ) as writers:
-                return self._compute(pictures, recipes, writers)  # only what nobody computed in the meantime
+                # only what nobody computed in the meantime
+                return self._compute(pictures, every, len(recipes), writers)[: len(recipes)]
         except BusyError:
             return [
                 self._left_out(recipe, keys, f"their {recipe.name} features are being computed at this moment")
@@ -240,9 +246,15 @@ class FeatureLibrary:
         self,
         pictures: Mapping[str, Path | None],
         recipes: Sequence[Recipe],
+        n_wanted: int,
         writers: Mapping[tuple[int, str], FeatureWriter],
     ) -> list[Description]:
+        """Compute the first ``n_wanted`` recipes, and of the others what the same computation gives."""
         missing = [self.missing(recipe, list(pictures)) for recipe in recipes]
+        for i in range(n_wanted, len(recipes)):
+            whole = recipes[i].whole.name
+            of_wanted = (missing[j] for j in range(n_wanted) if recipes[j].whole.name == whole)
+            missing[i] = missing[i].intersection(set().union(*of_wanted))
         done = [
             Description(recipe.name, recipe.hash, n_known=len(pictures) - len(absent))
             for recipe, absent in zip(recipes, missing, strict=True)
@@ -288,7 +300,8 @@ class FeatureLibrary:
         found = self._stores_of.get(name)
         if found is None or not found.exists():
             spec = recipe.outputs[output]
-            found = self._stores_of[name] = FeatureStore(self.folder / "features" / name, spec, recipe=recipe.hash)
+            folder = self.folder / "features" / name
+            found = self._stores_of[name] = FeatureStore(folder, kept_spec(folder, spec), recipe=recipe.hash)
         return found
 
 
@@ -310,6 +323,13 @@ class _RecipeStores:
         if known is None or any(a is not b for a, b in zip(known[0], indexes, strict=True)):
             known = self._common = (indexes, common(indexes))
         return known[1]
+
+
+def _given_with(recipes: Sequence[Recipe]) -> list[Recipe]:
+    """The recipes that the computation of ``recipes`` gives as well."""
+    wanted = {recipe.hash for recipe in recipes}
+    given = {part.hash: part for recipe in recipes for part in recipe.whole.stored_parts}
+    return [part for part in given.values() if part.hash not in wanted]
 
 
 def _of_parts(recipe: Recipe, parts: Sequence[Description], seconds: float) -> Description:

@@ -7,13 +7,14 @@ of readers can read while one writer writes. :meth:`FeatureStore.compact` drops 
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute.halves import singles
 from visterm.errors import InputError
 from visterm.features._folder import FeatureFolder, described
 from visterm.features._keys import KeyIndex, digests_of
@@ -33,8 +34,24 @@ class LocatedRows:
     positions: NDArray[np.int64]
 
     def read(self) -> Any:
-        """The rows, as :meth:`FeatureStore.rows` gives them."""
-        return self.files.gather(self.positions)
+        """The rows, as :meth:`FeatureLibrary.features` gives them: halves as singles."""
+        return in_single_precision(self.files.gather(self.positions))
+
+
+def in_single_precision(rows: Any) -> Any:
+    """Stored rows in the precision in which methods compute."""
+    return singles(rows) if rows.dtype == np.float16 else rows
+
+
+def kept_spec(folder: Path, spec: RowSpec) -> RowSpec:
+    """The shape of the rows in ``folder`` if it holds rows of ``spec`` in another precision, else ``spec``.
+
+    Features that are now stored in half precision stay valid where they were stored in single precision.
+    """
+    if spec.sparse or not FeatureFolder(folder, None).exists():
+        return spec
+    kept = FeatureFolder.read(folder).spec
+    return kept if replace(kept, dtype=spec.dtype) == spec else spec
 
 
 class FeatureStore:

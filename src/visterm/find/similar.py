@@ -138,15 +138,19 @@ def _likeness_to(holdings: Holdings, recipe: Recipe, x: Features, keys: Sequence
     if is_several(x) or len(recipe.outputs) > 1:
         raise InputError("pictures are compared by one feature, not by several: choose another recipe")
     (output,) = recipe.outputs
-    store, own = holdings.library.store(recipe, output), cast(Matrix, x)
+    own = cast(Matrix, x)
+
+    def blocks() -> Iterator[tuple[slice, Matrix]]:
+        return holdings.library.blocks(recipe, output, keys)
+
     alike = np.empty(len(keys), np.float32)
     if _is_centred(recipe, len(keys)):
-        mean = sum(block.sum(axis=0, dtype=np.float64) for _, block in store.blocks(keys)) / len(keys)
-        for rows, block in store.blocks(keys):
+        mean = sum(block.sum(axis=0, dtype=np.float64) for _, block in blocks()) / len(keys)
+        for rows, block in blocks():
             alike[rows] = _cosines(own - mean, block - mean.astype(np.float32), are_histograms=False)[0]
         return alike
-    are_histograms = own.min() >= 0 and all(block.min() >= 0 for _, block in store.blocks(keys))
-    for rows, block in store.blocks(keys):
+    are_histograms = own.min() >= 0 and all(block.min() >= 0 for _, block in blocks())
+    for rows, block in blocks():
         alike[rows] = _cosines(own, block, are_histograms=are_histograms)[0]
     return alike
 

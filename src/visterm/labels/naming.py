@@ -65,7 +65,7 @@ class Merges(Document):
 
 @dataclass(frozen=True)
 class Edit(Document):
-    """What an edit of the vocabulary did, in words, and the number of this step in the history (None: it did nothing)."""
+    """What an edit of the vocabulary did, in words. ``action`` is its number in the history; None: nothing changed."""
 
     done: str
     action: int | None = None

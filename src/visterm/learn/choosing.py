@@ -28,11 +28,11 @@ _METHODS = {"classes": ("sdca", "knn"), "tags": ("ridge-tags", "label-propagatio
 #: Methods that are not compared if there are more pictures than this, with labels or without: they would take minutes.
 _UP_TO = {"label-propagation": 20_000}
 #: The features that are compared, the cheapest first.
-RECIPES = ("deep", "deep+deep-lite2", "deep+deep-lite2+tagging-fast")
+RECIPES = ("deep", "deep+deep-lite2+layers", "deep+deep-lite2+layers+tagging-fast")
 #: Other parameters that the best method is tried with on several features. On Corel5K training pictures the hinge loss
 #: was three points better for 50 classes, on scenes8 no better; the steeper kernel was half a point better for tags.
 _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
-    "sdca": ({"loss": "hinge", "C": 10.0},),
+    "sdca": ({"loss": "hinge", "C": 10.0}, {"loss": "hinge", "C": 10.0, "kernel": "product"}),
     "ridge-tags": ({"kernel": "weighted-product:2", "alpha": 0.03},),
 }
 #: Tried as well if one class has this many times as many pictures as the typical class. One class of 1,000 pictures and

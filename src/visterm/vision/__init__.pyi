@@ -59,6 +59,8 @@ from .recipes import recipe_names as recipe_names
 from .recipes import register_recipe as register_recipe
 from .recipes.base import Recipe as Recipe
 from .recipes.combined import CombinedRecipe as CombinedRecipe
+from .recipes.deep import DeepFeatures as DeepFeatures
+from .recipes.deep import DeepLite2Features as DeepLite2Features
 from .recipes.descriptors import DenseGrid as DenseGrid
 from .recipes.descriptors import LocalDescriptors as LocalDescriptors
 from .recipes.descriptors import PatternBlocks as PatternBlocks
@@ -70,8 +72,6 @@ from .recipes.global_features import ColourHistogram as ColourHistogram
 from .recipes.global_features import GlobalsRecipe as GlobalsRecipe
 from .recipes.global_features import PlacedColours as PlacedColours
 from .recipes.global_features import PlacedHistograms as PlacedHistograms
-from .recipes.network import DeepFeatures as DeepFeatures
-from .recipes.network import DeepLite2Features as DeepLite2Features
 from .recipes.network import NetworkRecipe as NetworkRecipe
 from .recipes.network import hub_recipe as hub_recipe
 from .recipes.network_grid import NetworkGrid as NetworkGrid

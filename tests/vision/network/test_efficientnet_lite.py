@@ -23,7 +23,10 @@ from visterm.vision import (
     read_checkpoint,
     recipe,
 )
-from visterm.vision.network.efficientnet_lite import Convolution, as_onnx, as_torch, lite_blocks
+from visterm.vision.network.backends import MOMENTS, as_onnx, as_torch
+from visterm.vision.network.blocks import Convolution, lite_blocks
+from visterm.vision.network.inner_parts import InnerParts
+from visterm.vision.recipes.deep import InnerFeatures
 
 
 def needs(package: str) -> pytest.MarkDecorator:
@@ -92,6 +95,11 @@ def convolved(x: np.ndarray, W: np.ndarray, stride: int, depthwise: bool) -> np.
 
 def reference(weights: dict[str, np.ndarray], picture: np.ndarray, strides: list[int]) -> np.ndarray:
     """The vector of one picture; ``strides`` are those of all blocks."""
+    return reference_maps(weights, picture, strides)[-1].mean((1, 2))
+
+
+def reference_maps(weights: dict[str, np.ndarray], picture: np.ndarray, strides: list[int]) -> list[np.ndarray]:
+    """The maps of one picture after each block, and the last ones."""
 
     def layer(x: np.ndarray, name: str, norm: str, stride: int = 1, relu6: bool = True) -> np.ndarray:
         y = convolved(x, weights[f"{name}.weight"], stride, "depthwise" in name)
@@ -101,14 +109,15 @@ def reference(weights: dict[str, np.ndarray], picture: np.ndarray, strides: list
         y = gamma * (y - mean) / np.sqrt(variance + 1e-3) + beta
         return np.clip(y, 0, 6) if relu6 else y
 
-    x = layer(picture, "_conv_stem", "_bn0", 2)
+    x, maps = layer(picture, "_conv_stem", "_bn0", 2), []
     for i, stride in enumerate(strides):
         block = f"_blocks.{i}."
         y = layer(x, block + "_expand_conv", block + "_bn0") if i else x
         y = layer(y, block + "_depthwise_conv", block + "_bn1", stride)
         y = layer(y, block + "_project_conv", block + "_bn2", relu6=False)
         x = y + x if stride == 1 and y.shape == x.shape else y
-    return layer(x, "_conv_head", "_bn1").mean((1, 2))
+        maps.append(x)
+    return [*maps, layer(x, "_conv_head", "_bn1")]
 
 
 @pytest.mark.parametrize("size", [64, 65, 71])
@@ -117,9 +126,49 @@ def test_a_tiny_network_gives_what_numpy_gives(size):
     network = OnnxNetwork(as_onnx(lite_blocks(weights), size), Preprocessing(size), device="numpy")
     batch = np.random.default_rng(1).standard_normal((6, 3, size, size), np.float32)
     expected = [reference(weights, picture, [1, 2, 1, 2, 2, 1, 2, 1]) for picture in batch]
-    assert network.n_dims == 9
+    assert network.n_dims == 9 + (8 + 10 + 12 + 14 + 16) + (8 + 10 + 12) + 12**2
     assert np.std(expected, axis=0).max() > 1e-2
-    np.testing.assert_allclose(network.embed(batch), expected, atol=1e-4)
+    np.testing.assert_allclose(network.embed(batch)[:, :9], expected, atol=1e-4)
+
+
+def expected_parts(maps: list[np.ndarray], looks: np.ndarray) -> list[np.ndarray]:
+    """The vector and the inner parts, from the maps of the ends of all seven stages and the last ones."""
+    means = [one.mean((1, 2)) for one in maps[2:7]]
+    deviations = [one.std((1, 2)) for one in maps[2:5]]
+    # The directions in which the first weights of stage 6 are longest.
+    lengths, axes = np.linalg.eigh(looks.T.astype(np.float64) @ looks)
+    axes = axes[:, np.argsort(-lengths)[:32]].T
+    axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
+    along = np.tensordot(axes, maps[4], 1).reshape(len(axes), -1)
+    products = (along @ along.T / along.shape[1])[np.triu_indices(len(axes))]
+    return [maps[-1].mean((1, 2)), np.concatenate(means + deviations), np.sign(products) * np.abs(products) ** 0.5]
+
+
+def test_the_inner_parts_of_a_tiny_network_are_those_of_numpy():
+    weights, size = tiny_weights(), 65
+    network = OnnxNetwork(as_onnx(lite_blocks(weights), size), Preprocessing(size), device="numpy")
+    batch = np.random.default_rng(1).standard_normal((2, 3, size, size), np.float32)
+    found = InnerParts.of(lite_blocks(weights)).split(network.output(batch, MOMENTS))
+    scale = weights["_blocks.6._bn0.weight"] / np.sqrt(weights["_blocks.6._bn0.running_var"] + 1e-3)
+    looks = weights["_blocks.6._expand_conv.weight"][:, :, 0, 0] * scale[:, None]
+    for i, picture in enumerate(batch):
+        maps = reference_maps(weights, picture, [1, 2, 1, 2, 2, 1, 2, 1])
+        expected = expected_parts(maps[:1] + maps[2:], looks)
+        for part, own in zip(found, expected, strict=True):
+            np.testing.assert_allclose(part[i], own, atol=1e-3)
+
+
+@pytest.mark.parametrize(("name", "n_stages"), [("deep", 976), ("deep-lite2", 1072)])
+def test_the_inner_parts_are_in_the_row_of_the_recipe_and_differ_between_pictures(name, n_stages):
+    made = InnerFeatures(DeepFeatures() if name == "deep" else DeepLite2Features())
+    rows = made.compute_many([picture(), noise(90, 120)])
+    assert {key: len(row) for key, row in rows[0].items()} == {f"{name}-stages": n_stages, f"{name}-products": 528}
+    assert {key: spec.n_dims for key, spec in made.outputs.items()} == {key: len(row) for key, row in rows[0].items()}
+    for key in rows[0]:
+        a, b = (row[key] / np.linalg.norm(row[key]) for row in rows)
+        assert 0 < a @ b < 0.95
+    whole = made.whole.compute_many([picture()])[0]
+    assert tuple(whole) == (name, *rows[0])
 
 
 #: For every stage, how many blocks it has, and the stride of its first block.
@@ -234,8 +283,9 @@ def test_both_networks_are_one_recipe():
         np.testing.assert_allclose(row[name], recipe(name).compute(picture())[name], atol=1e-5)
 
 
-def test_stored_features_of_deep_stay_valid():
+def test_stored_features_of_deep_and_models_on_both_networks_stay_valid():
     assert recipe("deep").hash == "5cfb65a13ca5cf46"
+    assert recipe("deep+deep-lite2").hash == "8678b08450a604c3"
     assert recipe("deep-lite2").hash != recipe("deep").hash
 
 

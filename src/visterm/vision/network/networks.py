@@ -79,19 +79,19 @@ class TorchNetwork:
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run the module."""
-        return _pooled(self._run(batch), len(batch))
+        return _pooled(self._run(batch, self._method), len(batch))
 
-    def maps(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The feature maps before they are averaged: (n_pictures, n_dims, height, width)."""
-        return self._run(batch)
+    def output(self, batch: NDArray[np.float32], method: str) -> NDArray[np.float32]:
+        """What another method of the module gives, such as feature maps that are not averaged."""
+        return self._run(batch, method)
 
-    def _run(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _run(self, batch: NDArray[np.float32], method: str) -> NDArray[np.float32]:
         import torch
 
         inputs = torch.from_numpy(batch).to(self._place)
         try:
             with torch.inference_mode(), self._exact():
-                outputs = getattr(self._module, self._method)(inputs)
+                outputs = getattr(self._module, method)(inputs)
         except (RuntimeError, ValueError, TypeError, AttributeError) as error:
             raise InputError(f"the network cannot take a batch of shape {batch.shape}: {first_line(error)}") from error
         if not isinstance(outputs, torch.Tensor):
@@ -152,9 +152,9 @@ class OnnxNetwork:
         name = self._output or self._opened().get_outputs()[0].name
         return np.concatenate([_pooled(part, n) for part, n in self._run(batch, name)])[: len(batch)]
 
-    def maps(self, batch: NDArray[np.float32], output: str) -> NDArray[np.float32]:
-        """The output called ``output``, feature maps that are not averaged: (n_pictures, n_dims, height, width)."""
-        return np.concatenate([part for part, _ in self._run(batch, output)])[: len(batch)]
+    def output(self, batch: NDArray[np.float32], name: str) -> NDArray[np.float32]:
+        """The output called ``name`` as it is, such as feature maps that are not averaged."""
+        return np.concatenate([part for part, _ in self._run(batch, name)])[: len(batch)]
 
     def _run(self, batch: NDArray[np.float32], output: str) -> Iterator[tuple[Any, int]]:
         """The output for one batch after the other, each with the number of its pictures."""

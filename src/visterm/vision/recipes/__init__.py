@@ -24,8 +24,9 @@ _TARGETS: dict[str, str] = {
     "fisher-32k": "visterm.vision.recipes.presets:fisher_32k",
     "tagging": "visterm.vision.recipes.presets:tagging",
     "tagging-fast": "visterm.vision.recipes.presets:tagging_fast",
-    "deep": "visterm.vision.recipes.network:DeepFeatures",
-    "deep-lite2": "visterm.vision.recipes.network:DeepLite2Features",
+    "deep": "visterm.vision.recipes.deep:DeepFeatures",
+    "deep-lite2": "visterm.vision.recipes.deep:DeepLite2Features",
+    "layers": "visterm.vision.recipes.deep:LayersRecipe",
     "small-grey": "visterm.vision.recipes.small_grey:SmallGrey",
     "imagenet-classes": "visterm.vision.recipes.network:ImageNetClasses",
 }

@@ -37,6 +37,9 @@ class Recipe(ABC):
     n_training_pictures: int = 0
     #: Whether features may be negative; some methods take counts and histograms only.
     has_negatives: bool = False
+    #: The type that the hash names for dense features, if they are now stored in another precision: rows of both stay
+    #: valid together.
+    hashed_dtype: ClassVar[str | None] = None
     #: Processor time for one picture of 100,000 pixels, measured; for estimates only.
     seconds_per_picture: float = 0.01
     #: The hash that was computed last.
@@ -51,6 +54,11 @@ class Recipe(ABC):
     def stored_parts(self) -> tuple["Recipe", ...]:
         """The recipes whose features are stored for this one: itself, or those that it joins."""
         return (self,)
+
+    @property
+    def whole(self) -> "Recipe":
+        """The recipe that computes the features of this one, and with them those of others, which cost no more."""
+        return self
 
     # A recipe defines one of the next two methods.
 
@@ -84,11 +92,16 @@ class Recipe(ABC):
             for spec in self.outputs.values()
         )
 
+    def hashed_outputs(self) -> dict[str, list[Any]]:
+        """What the hash covers of the outputs."""
+        return {
+            name: [spec.n_dims, self.hashed_dtype or spec.dtype, spec.sparse] for name, spec in self.outputs.items()
+        }
+
     @property
     def hash(self) -> str:
         """Sixteen hexadecimal digits that change whenever the numbers could change; learned arrays are hashed once."""
-        outputs = {name: [spec.n_dims, spec.dtype, spec.sparse] for name, spec in self.outputs.items()}
-        settings = [self.name, self.version, self.pixel_budget, self.parameters(), outputs]
+        settings = [self.name, self.version, self.pixel_budget, self.parameters(), self.hashed_outputs()]
         text = json.dumps(settings, sort_keys=True)
         state = sorted(self.state().items())
         if self._hashed is None or not self._hashed.is_of(text, state):

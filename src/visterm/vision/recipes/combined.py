@@ -53,11 +53,15 @@ class CombinedRecipe(Recipe):
     @property
     def stored_parts(self) -> tuple[Recipe, ...]:
         """The parts, unless the recipe has a name of its own."""
-        return self.parts if self.is_joined else (self,)
+        return tuple(one for part in self.parts for one in part.stored_parts) if self.is_joined else (self,)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of all parts, by name; with the pixels of a part that sees shrunk pictures."""
         return {part.name: [part.version, part.parameters(), *self._shrunk_to(part)] for part in self.parts}
+
+    def hashed_outputs(self) -> dict[str, list[Any]]:
+        """Those of all parts."""
+        return {output: hashed for part in self.parts for output, hashed in part.hashed_outputs().items()}
 
     def _shrunk_to(self, part: Recipe) -> list[int]:
         return [] if self.is_joined or part.pixel_budget == self.pixel_budget else [part.pixel_budget]

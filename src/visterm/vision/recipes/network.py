@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from visterm.compute.rows import slices
 from visterm.errors import InputError
 from visterm.pairs import pair_named
 from visterm.storage import RowSpec
-from visterm.vision.network.efficientnet_lite import EfficientNetLite, EfficientNetLite0, EfficientNetLite2
+from visterm.vision.network.efficientnet_lite import EfficientNetLite2
 from visterm.vision.network.hub import ClipNetwork, timm_network
 from visterm.vision.network.networks import Network, OnnxNetwork
 from visterm.vision.network.pair_pictures import PairPictures
@@ -81,35 +81,6 @@ class NetworkRecipe(Recipe):
         if not np.isfinite(rows).all():
             raise InputError("the network returns values that are not finite: check its preprocessing and precision")
         return rows
-
-
-class DeepFeatures(NetworkRecipe):
-    """EfficientNet-Lite0 trained on ImageNet: the ready preset, opened when the first features are computed.
-
-    >>> DeepFeatures().outputs
-    {'deep': RowSpec(n_dims=1280, dtype='float32', sparse=False)}
-    """
-
-    preset: ClassVar[type[EfficientNetLite]] = EfficientNetLite0
-    preset_name: ClassVar[str] = "deep"
-    seconds_per_picture = 0.013
-    has_negatives = False
-
-    def __init__(self, *, device: str | None = None) -> None:
-        summary = f"{self.preset.title()} trained on ImageNet"
-        super().__init__(self.preset(device=device), name=self.preset_name, summary=summary)
-
-
-class DeepLite2Features(DeepFeatures):
-    """EfficientNet-Lite2 trained on ImageNet, at twice the cost of EfficientNet-Lite0.
-
-    >>> DeepLite2Features().outputs
-    {'deep-lite2': RowSpec(n_dims=1280, dtype='float32', sparse=False)}
-    """
-
-    preset = EfficientNetLite2
-    preset_name = "deep-lite2"
-    seconds_per_picture = 0.026
 
 
 class ImageNetClasses(NetworkRecipe):
