@@ -1,6 +1,7 @@
 from .cca import CCA as CCA
 from .cca import cholesky_whitening as cholesky_whitening
 from .contextual_distance import ContextualDistance as ContextualDistance
+from .directions import Directions as Directions
 from .directions import reduced as reduced
 from .directions import sample as sample
 from .feature_maps import FeatureMaps as FeatureMaps
@@ -20,6 +21,7 @@ __all__ = [
     "PCA",
     "PLS",
     "ContextualDistance",
+    "Directions",
     "FeatureMaps",
     "KernelMap",
     "LinearEmbedding",

@@ -71,7 +71,7 @@ class LeavesOut(ByLandmarks):
 
     def _keep_own_of(self, fit: LandmarkFit, *, more: bool = False) -> None:
         """Keep what leaves the pictures of a fit by landmarks out, with ``more`` besides those kept earlier."""
-        prints = np.concatenate(list(_prints(fit.lesson.X, fit.lesson.rows)))
+        prints = np.concatenate(list(prints_of(fit.lesson.X, fit.lesson.rows)))
         leverages, targets = fit.left_out.leverages, sparse.csr_array(fit.lesson.targets, dtype=np.float32)
         if more:
             prints = np.concatenate([self.own_prints_, prints])
@@ -84,7 +84,7 @@ class LeavesOut(ByLandmarks):
     def _task_scores(self, X: Features, tasks: slice = slice(None)) -> Scores:
         scores = super()._task_scores(X, tasks)
         if self._leaves_out and hasattr(self, "own_prints_") and n_pictures(X):
-            prints = np.concatenate(list(_prints(X, np.arange(n_pictures(X)))))
+            prints = np.concatenate(list(prints_of(X, np.arange(n_pictures(X)))))
             places = np.searchsorted(self.own_prints_, prints).clip(max=len(self.own_prints_) - 1)
             known = np.flatnonzero(self.own_prints_[places] == prints)
             h = self.own_leverages_[places[known], None]
@@ -102,7 +102,7 @@ class LeavesOut(ByLandmarks):
         return scores
 
 
-def _prints(X: Features, rows: NDArray[Any]) -> Iterator[NDArray[np.uint64]]:
+def prints_of(X: Features, rows: NDArray[Any]) -> Iterator[NDArray[np.uint64]]:
     """A number for each of the rows of one or several features that tells whether two are the same, some at a time.
 
     It is the sum of the bits of the values in single precision, each times a random odd number. Zeros add nothing, so
