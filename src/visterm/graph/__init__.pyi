@@ -6,9 +6,13 @@ from .inference.lapvar import Point as Point
 from .label_propagation import LabelPropagation as LabelPropagation
 from .label_propagation import harmonic as harmonic
 from .label_propagation import spread as spread
+from .neighbourhood import Neighbourhood as Neighbourhood
 from .nearest.approximate import nearest_of_all as nearest_of_all
 from .picture_graph import PictureGraph as PictureGraph
 from .regularized import GraphRegularized as GraphRegularized
+from .spread_classes import SpreadClassifier as SpreadClassifier
+from .spread_tags import SpreadAnnotator as SpreadAnnotator
+from .strangers import Strangers as Strangers
 
 __all__ = [
     "DirichletMeans",
@@ -17,8 +21,12 @@ __all__ = [
     "GraphRegularized",
     "LabelPropagation",
     "LapVar",
+    "Neighbourhood",
     "PictureGraph",
     "Point",
+    "SpreadAnnotator",
+    "SpreadClassifier",
+    "Strangers",
     "harmonic",
     "nearest_of_all",
     "spread",

@@ -9,7 +9,7 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from visterm.compute.rows import unit
-from visterm.contracts import Features, Scores, check_classes, n_pictures, rows_with_class
+from visterm.contracts import Features, Scores, check_classes, rows_with_class
 from visterm.contracts.estimator import FROM_0, FROM_1, POSITIVE, Estimator, declared
 from visterm.subspace import Directions
 
@@ -46,7 +46,8 @@ class Prototypes(ClassifierMixin, Estimator):
         self._validate_params()
         self.directions_ = Directions(self.n_dims).fit(X)
         self.n_features_in_ = self.directions_.n_features_in_
-        Z, y = self.directions_.transform(X), check_classes(y, n_pictures(X))
+        Z = self.directions_.transform(X)
+        y = check_classes(y, len(Z))
         known = rows_with_class(y)
         self.classes_, codes = np.unique(y[known], return_inverse=True)
         n = np.bincount(codes)[:, np.newaxis]
@@ -69,7 +70,8 @@ class Prototypes(ClassifierMixin, Estimator):
 
     def predict(self, X: Features) -> NDArray[Any]:
         """The class of the most similar mean."""
-        return self.classes_[self._cosines(X).argmax(axis=1)]
+        best = self._cosines(X).argmax(axis=1)
+        return self.classes_[best]
 
     def _cosines(self, X: Features) -> Scores:
         from sklearn.utils.validation import check_is_fitted

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from visterm.compute.eigenvectors import principal_axes
 from visterm.compute.rows import slices, unit
-from visterm.contracts import FROM_1, Estimator, Features, Matrix, check_feature_mapping, declared
+from visterm.contracts import FROM_1, Estimator, Features, Matrix, check_feature_mapping, declared, n_pictures, take
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.integer[Any]]
@@ -40,16 +40,15 @@ class Directions(Estimator):
         features = check_feature_mapping(self, X, fitting=True)
         n = next(iter(features.values())).shape[0]
         compared = _joined(features, slice(None) if n <= _MOST_COMPARED else sample(n, _MOST_COMPARED))
-        self.mean_, axes = principal_axes(compared, min(self.n_dims, *compared.shape))
-        self.axes_ = axes.astype(np.float32)
+        self.mean_, self.axes_ = principal_axes(compared, min(self.n_dims, *compared.shape))
         return self
 
-    def transform(self, X: Features) -> Floats:
+    def transform(self, X: Features) -> NDArray[np.float64]:
         """(n_pictures, n_dims) rows of unit length."""
         features = check_feature_mapping(self, X, fitting=False)
         n = next(iter(features.values())).shape[0]
         parts = [(_joined(features, rows) - self.mean_) @ self.axes_ for rows in slices(n, _BLOCK)]
-        return unit(np.vstack(parts or [np.empty((0, self.axes_.shape[1]))])).astype(np.float32)
+        return unit(np.vstack(parts or [np.empty((0, self.axes_.shape[1]))]))
 
 
 def _joined(features: dict[str, Matrix], rows: Any) -> Floats:
@@ -66,8 +65,9 @@ def reduced(X: Features) -> Floats:
     >>> reduced(np.eye(4, dtype=np.float32)).shape
     (4, 5)
     """
-    Z = Directions().fit(X).transform(X)
-    return np.hstack([Z, np.ones((len(Z), 1), np.float32)])
+    found, n = Directions().fit(X), n_pictures(X)
+    Z = np.vstack([found.transform(take(X, rows)).astype(np.float32) for rows in slices(n, _BLOCK)])
+    return np.hstack([Z, np.ones((n, 1), np.float32)])
 
 
 def sample(n: int, size: int, random_state: int = 0) -> Integers:
