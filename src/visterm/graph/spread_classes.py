@@ -151,10 +151,7 @@ class SpreadClassifier(ClassifierMixin, Estimator):
             asked = fold == number
             without = y.copy()
             without[rows[asked]] = "-1" if without.dtype.kind == "U" else -1
-            estimator = _as_chosen(self.estimator_).fit(X, without)
-            if hasattr(self.estimator_, "temperature_"):  # too few pictures would tell another one
-                estimator.temperature_ = self.estimator_.temperature_
-            p = estimator.predict_proba(X)
+            p = _as_chosen(self.estimator_).fit(X, without).predict_proba(X)
             spread_ = {a: self._spread(p, rows[~asked], codes[~asked], a)[rows[asked]] for a in self.alphas}
             parts.append(HeldOut(codes[asked], spread_, float(np.mean(~asked))))
         return parts

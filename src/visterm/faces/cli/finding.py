@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _FAINT = "bright_black"
 #: Answers that are less likely than this are not shown beside a better one.
 _HOPELESS = 0.01
+#: And so is it that a picture may belong to none of the classes.
+_STRANGE = 0.05
 ModelOption = Annotated[
     str | None, typer.Option("--model", "-m", help="NAME, NAME@VERSION or a model folder (default: the best).")
 ]
@@ -112,7 +114,7 @@ def _show_suggestions(
         for doubt in done.doubts if done.answers else ():
             say(doubt, style="yellow")
         for answer in done.answers:
-            said = ", ".join(f"{label.name} {percent(label.probability)}" for label in _worth_showing(answer))
+            said = ", ".join(f"{name} {percent(p)}" for name, p in _worth_showing(answer))
             if said or len(done.answers) == 1:
                 say_row(f"{answer.path}: {said or 'nothing likely enough'}")
         unsure = sum(not answer.labels for answer in done.answers)
@@ -131,9 +133,12 @@ def _show_suggestions(
         raise typer.Exit(1)
 
 
-def _worth_showing(answer: collection.PictureRow) -> list[collection.LikelyName]:
-    """The answers without the hopeless ones; the best is always shown."""
-    return [label for place, label in enumerate(answer.labels) if place == 0 or label.probability >= _HOPELESS]
+def _worth_showing(answer: collection.PictureRow) -> list[tuple[str, float]]:
+    """The answers without the hopeless ones, likeliest first; the best is always shown."""
+    said = [(label.name, label.probability) for label in answer.labels]
+    if answer.labels and answer.none >= _STRANGE:
+        said = sorted([*said, ("none of these", answer.none)], key=lambda each: -each[1])
+    return [each for place, each in enumerate(said) if place == 0 or each[1] >= _HOPELESS]
 
 
 class QueryCommand(TyperCommand):
