@@ -74,7 +74,7 @@ class SpreadClassifier(ClassifierMixin, Estimator):
         "classes_": "n_classes",
         "beliefs_": "n_pictures n_classes >=0",
         "is_known_": "n_pictures int",
-        "alpha_": "float >=0",
+        "reach_": "float >=0",
         "temperature_": "float >0",
         "losses_": "n_alphas n_columns",
     }
@@ -89,8 +89,8 @@ class SpreadClassifier(ClassifierMixin, Estimator):
         self.n_features_in_ = self.neighbourhood_.n_features_in_
         self.estimator_ = clone(self.estimator).fit(X, y)
         held_out = self._held_out(X, y, rows, codes)
-        self.alpha_, self.temperature_ = self._chosen(held_out)
-        self.beliefs_ = self._spread(self.estimator_.predict_proba(X), rows, codes, self.alpha_)
+        self.reach_, self.temperature_ = self._chosen(held_out)
+        self.beliefs_ = self._spread(self.estimator_.predict_proba(X), rows, codes, self.reach_)
         self.is_known_ = np.isin(np.arange(len(y)), rows)
         self.strangers_ = Strangers().fit(self.neighbourhood_, rows, codes)
         return self
@@ -125,7 +125,7 @@ class SpreadClassifier(ClassifierMixin, Estimator):
             from visterm.contracts import take
 
             some = take(X, new)
-            beliefs[new] = near.of_new(some, self.estimator_.predict_proba(some), self.beliefs_, self.alpha_)
+            beliefs[new] = near.of_new(some, self.estimator_.predict_proba(some), self.beliefs_, self.reach_)
             nothing, around = np.zeros((len(new), 1)), self.strangers_.reach_[:, np.newaxis]
             reach[new] = near.of_new(some, nothing, around, REACH)[:, 0]
             known = known & (places >= 0)

@@ -24,6 +24,7 @@ _MOST_ASKED = 500
 #: The share of strangers is estimated as if by five more pictures, half of one a stranger.
 _PRIOR = (0.5, 5.0)
 _ROUNDS = 200
+_HALF = 0.5
 
 
 class Strangers(Estimator):
@@ -34,6 +35,7 @@ class Strangers(Estimator):
     of labels of a class. Each labelled picture shows two reaches: without itself, as a picture of a known class; and
     without its whole class, as a stranger. The odds are ``exp(offset + slope log r)``, fitted to these; the share of
     strangers among the pictures without a class is the most likely one (Saerens et al., Neural Computation 2002).
+    ``left_out_`` counts the labelled pictures that would be called strangers without their class, and all.
     """
 
     _fitted_constraints: ClassVar[dict[str, str]] = {
@@ -50,13 +52,14 @@ class Strangers(Estimator):
         each[rows, 0] = n / len(counts) / counts[codes]
         self.reach_ = near.spread(each, REACH)[:, 0]
         self.slope_, self.offset_ = _GUESS
-        if counts.max() > 1 and len(counts) > 1:
-            known, strange = self._left_out(near, rows, codes, counts)
+        known, strange = self._left_out(near, rows, codes, counts)
+        if len(known) and len(counts) > 1:
             x = np.log(np.maximum(np.concatenate([known, strange]), 1e-9))
             is_strange = np.arange(len(x)) >= len(known)
             ((slope, offset),) = fit_platt(-x.reshape(-1, 1), is_strange.reshape(-1, 1))
             self.slope_, self.offset_ = -float(slope), float(offset) - float(logit(len(strange) / len(x)))
         self.share_ = self._share(np.delete(self.reach_, rows))
+        self.left_out_ = [int((self.probabilities(strange) > _HALF).sum()), len(strange)] if len(counts) > 1 else [0, 0]
         return self
 
     def probabilities(self, reach: Floats) -> Floats:

@@ -26,6 +26,7 @@ from visterm.learn import Attempt, Choice, Dataset, Trained, learns_from_untagge
 from visterm.learn.any_words import AnyWordsLearned, any_words_learned
 from visterm.learn.choosing import MINUTES, Chooser, why_not
 from visterm.learn.data import labelled, labelled_but_unreadable, labels_only, require_labels
+from visterm.learn.explaining import facts_of, labelled_too_little, why_chosen
 from visterm.learn.learned_search import learned_search
 from visterm.learn.quality import figure_of, right_answers
 from visterm.models import Model, ModelInfo, save_model
@@ -117,7 +118,8 @@ class Outcome:
     ``tried`` is empty if an earlier choice was kept. For ``untried`` the time was too short. ``half_quality`` is the
     quality with half of the labelled pictures, in the comparison. ``weak`` lists the classes or tags that are
     recognised badly, first those where that costs most. ``landmarks`` is the number of pictures by whose kernel the
-    others are known; 0 if the kernel is exact.
+    others are known; 0 if the kernel is exact. ``why`` says why the method was chosen. ``few`` lists classes with few
+    labelled pictures; ``none_of_these`` is the share of pictures that probably belong to no labelled class.
     """
 
     what: str
@@ -137,6 +139,9 @@ class Outcome:
     weak: list[str] = field(default_factory=list)
     reason: str = ""
     landmarks: int = 0
+    why: str = ""
+    few: list[str] = field(default_factory=list)
+    none_of_these: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -325,8 +330,10 @@ def _about(trained: Trained, found: Mapping[str, float]) -> dict[str, Any]:
         "parameters": {key: str(value) for key, value in trained.estimator.get_params(deep=False).items()},
         "seconds": round(trained.fit_seconds, 3),
     }
-    if landmarks := getattr(trained.estimator, "n_landmarks_", 0):
-        about["landmarks"] = landmarks
+    about |= facts_of(trained)
+    if hasattr(trained.estimator, "classes_"):
+        counts = np.bincount(own.y[own.has_class], minlength=len(own.class_names)).tolist()
+        about["class_counts"] = {name: count for name, count in zip(own.class_names, counts, strict=True) if count}
     if performance is None:
         return about
     parts = {
@@ -379,6 +386,9 @@ def _outcome(what: str, model: TrainedModel, choice: Choice | None) -> Outcome:
         half_quality=None if choice is None else choice.half_value,
         weak=_weak(model),
         landmarks=model.training.get("landmarks", 0),
+        why=why_chosen(task, model, choice),
+        few=labelled_too_little(model) if task is Task.CLASSIFY else [],
+        none_of_these=model.training.get("none_of_these", {}).get("share", 0.0) if task is Task.CLASSIFY else 0.0,
     )
 
 
