@@ -1,6 +1,5 @@
 """Beliefs about pictures, spread along the links between similar pictures: of classes, of tags, of anything."""
 
-import hashlib
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Self
 
@@ -15,7 +14,7 @@ from visterm.contracts.estimator import FROM_1, Estimator
 from visterm.graph.label_propagation import normalised, spread
 from visterm.graph.picture_graph import PictureGraph
 from visterm.margin import prints_of
-from visterm.subspace import Directions
+from visterm.subspace import Directions, checksum
 
 Floats = NDArray[np.floating[Any]]
 
@@ -49,8 +48,7 @@ class Neighbourhood(Estimator):
     @classmethod
     def of(cls, X: Features) -> "Neighbourhood":
         """The neighbourhood of pictures; of those that were asked for last, it is known already."""
-        prints = np.concatenate(list(prints_of(X, np.arange(n_pictures(X)))))
-        key = hashlib.sha256(prints.tobytes()).hexdigest()
+        key = checksum(X)
         found = _LAST.get(key)
         if found is None:
             found = cls().fit(X)
@@ -61,7 +59,7 @@ class Neighbourhood(Estimator):
     def fit(self, X: Features, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's estimators take a y
         """Link the pictures."""
         self._validate_params()
-        self.directions_ = Directions(self.n_dims).fit(X)
+        self.directions_ = Directions.of(X, self.n_dims)
         self.n_features_in_ = self.directions_.n_features_in_
         self.graph_ = PictureGraph(self.n_neighbors, weights="heat").fit(self._codes(X))
         prints = np.concatenate(list(prints_of(X, np.arange(n_pictures(X)))))

@@ -6,6 +6,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logit
 from sklearn.base import ClassifierMixin, clone
 
 from visterm.calibration import class_probabilities, fit_temperature
@@ -17,14 +19,17 @@ from visterm.graph.strangers import REACH, Strangers
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.integer[Any]]
 
-#: How far beliefs spread: the values that are tried; and those of classes with one picture each, where none can be held
-#: out. These, and all numbers below, were chosen on classes drawn from Corel5K training pictures.
+#: How far beliefs spread: the values that are tried; and that where each class has one picture, so that none can be
+#: held out. These, and all numbers below, were chosen on classes drawn from Corel5K training pictures.
 ALPHAS = (0.0, 0.3, 0.5, 0.7, 0.8)
-_WITHOUT_TRIAL = 0.7, 1.5
+_WITHOUT_TRIAL = 0.7
+#: Then the collection is labelled this often as the beliefs say, one picture a class, and what is learned is compared
+#: with the beliefs; the true log-odds of right answers are lower by about this much.
+_REHEARSALS, _ILLUSION = 3, 1.0
 #: Labelled pictures are held out in at most this many parts.
 _FOLDS = 4
 #: Pictures whose class could be any, added when the temperature is fitted.
-_PRIOR = 2.0
+_PRIOR = 0.5
 #: The temperature falls with this power of the number of labels: those who were held out were judged by fewer.
 _LEARNING = 0.2
 _LEAST = 1e-6
@@ -88,9 +93,11 @@ class SpreadClassifier(ClassifierMixin, Estimator):
         self.neighbourhood_ = Neighbourhood.of(X)
         self.n_features_in_ = self.neighbourhood_.n_features_in_
         self.estimator_ = clone(self.estimator).fit(X, y)
-        held_out = self._held_out(X, y, rows, codes)
-        self.reach_, self.temperature_ = self._chosen(held_out)
-        self.beliefs_ = self._spread(self.estimator_.predict_proba(X), rows, codes, self.reach_)
+        held_out, p = self._held_out(X, y, rows, codes), self.estimator_.predict_proba(X)
+        self.reach_, self.temperature_ = self._chosen(held_out) if held_out else (_WITHOUT_TRIAL, 1.0)
+        self.beliefs_ = self._spread(p, rows, codes, self.reach_)
+        if not held_out:
+            self.losses_, self.temperature_ = np.empty((0, 2)), self._rehearsed(X, y, rows)
         self.is_known_ = np.isin(np.arange(len(y)), rows)
         self.strangers_ = Strangers().fit(self.neighbourhood_, rows, codes)
         return self
@@ -158,10 +165,7 @@ class SpreadClassifier(ClassifierMixin, Estimator):
 
     def _chosen(self, parts: list[HeldOut]) -> tuple[float, float]:
         """The alpha with the least held-out log loss, and the temperature; ``losses_`` keeps what was tried."""
-        self.losses_ = np.empty((0, 2))
-        if not parts:
-            return _WITHOUT_TRIAL
-        held_out, best = HeldOut.joined(parts), (np.inf, *_WITHOUT_TRIAL)
+        held_out, best = HeldOut.joined(parts), (np.inf, 0.0, 1.0)
         losses = []
         for alpha, beliefs in held_out.beliefs.items():
             scores = np.log(np.maximum(beliefs, _LEAST))
@@ -171,6 +175,32 @@ class SpreadClassifier(ClassifierMixin, Estimator):
             best = min(best, (losses[-1][1], alpha, temperature * held_out.share**_LEARNING))
         self.losses_ = np.array(losses)
         return best[1:]
+
+    def _rehearsed(self, X: Features, y: NDArray[Any], rows: Integers) -> float:
+        """A temperature for one picture a class: how far what is believed agrees with what it would teach."""
+        likely, n_classes = self.beliefs_.argmax(axis=1), len(self.classes_)
+        others = np.delete(np.arange(len(y)), rows)
+        if n_classes < 2 or not len(others):
+            return 1.0
+        rng, agreed = np.random.default_rng(self.random_state), []
+        for _ in range(_REHEARSALS):
+            drawn = np.array([rng.choice(np.flatnonzero(likely == code)) for code in np.unique(likely)])
+            given = np.full_like(y, "-1" if y.dtype.kind == "U" else -1)
+            given[drawn] = self.classes_[likely[drawn]]
+            fitted = clone(self.estimator).fit(X, given)
+            p = np.zeros(self.beliefs_.shape)
+            p[:, np.searchsorted(self.classes_, fitted.classes_)] = fitted.predict_proba(X)
+            said = self._spread(p, drawn, likely[drawn], self.reach_).argmax(axis=1)
+            agreed.append(np.mean((said == likely)[others]))
+        share = np.clip(np.mean(agreed), 1 / n_classes, 1 - 1 / len(y))
+        wanted, scores = max(1.05 / n_classes, expit(logit(share) - _ILLUSION)), np.log(np.maximum(self.beliefs_, _LEAST))
+
+        def too_sure(log_temperature: float) -> float:
+            p = class_probabilities(scores[others], np.exp(log_temperature))
+            return float(p.max(axis=1).mean() - wanted)
+
+        low, high = -4.0, 4.0
+        return float(np.exp(brentq(too_sure, low, high))) if too_sure(low) > 0 > too_sure(high) else 1.0
 
 
 def _as_chosen(estimator: Any) -> Any:

@@ -9,7 +9,7 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from visterm.compute.rows import unit
-from visterm.contracts import Features, Scores, check_classes, rows_with_class
+from visterm.contracts import Features, Scores, check_classes, check_feature_mapping, rows_with_class
 from visterm.contracts.estimator import FROM_0, FROM_1, POSITIVE, Estimator, declared
 from visterm.subspace import Directions
 
@@ -44,8 +44,8 @@ class Prototypes(ClassifierMixin, Estimator):
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Find the means, with the help of the pictures of unknown class (-1)."""
         self._validate_params()
-        self.directions_ = Directions(self.n_dims).fit(X)
-        self.n_features_in_ = self.directions_.n_features_in_
+        several = check_feature_mapping(self, X, fitting=True)
+        self.directions_ = Directions.of(several, self.n_dims)
         Z = self.directions_.transform(X)
         y = check_classes(y, len(Z))
         known = rows_with_class(y)

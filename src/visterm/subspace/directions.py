@@ -1,5 +1,6 @@
 """A collection's features in few numbers: unit rows in their leading principal directions."""
 
+import hashlib
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import sparse
 
 from visterm.compute.eigenvectors import principal_axes
 from visterm.compute.rows import slices, unit
-from visterm.contracts import FROM_1, Estimator, Features, Matrix, check_feature_mapping, declared, n_pictures, take
+from visterm.contracts import FROM_1, Estimator, Features, Matrix, check_feature_mapping, declared, is_several, n_pictures, take
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.integer[Any]]
@@ -17,6 +18,8 @@ Integers = NDArray[np.integer[Any]]
 N_DIRECTIONS = 256
 #: The directions are those of at most this many pictures; _BLOCK rows at a time are turned into them.
 _MOST_COMPARED, _BLOCK = 10_000, 4096
+#: The last directions, by a checksum of the features: while methods are compared, the pictures stay the same.
+_LAST: dict[str, "Directions"] = {}
 
 
 @declared
@@ -33,6 +36,17 @@ class Directions(Estimator):
 
     n_dims: Annotated[int, FROM_1] = N_DIRECTIONS
     _fitted_constraints: ClassVar[dict[str, str]] = {"mean_": "n_features", "axes_": "n_features n_dims"}
+
+    @classmethod
+    def of(cls, X: Features, n_dims: int = N_DIRECTIONS) -> "Directions":
+        """The directions of pictures; of those that were asked for last, they are known already."""
+        key = f"{n_dims} {checksum(X)}"
+        found = _LAST.get(key)
+        if found is None:
+            found = cls(n_dims).fit(X)
+            _LAST.clear()
+            _LAST[key] = found
+        return found
 
     def fit(self, X: Features, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's estimators take a y
         """Find the directions in which the pictures vary most."""
@@ -57,6 +71,18 @@ def _joined(features: dict[str, Matrix], rows: Any) -> Floats:
     dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
     several = [unit(np.ascontiguousarray(part, np.float32)) for part in dense]
     return several[0] if len(several) == 1 else unit(np.hstack(several))
+
+
+def checksum(X: Features) -> str:
+    """A text that tells two sets of features apart."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name, given in sorted(X.items()) if is_several(X) else [("", X)]:
+        part: Any = given if hasattr(given, "shape") else np.asarray(given)
+        digest.update(f"{name} {part.shape} {part.dtype}".encode())
+        arrays = (part.data, part.indices, part.indptr) if sparse.issparse(part) else (part,)
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array))
+    return digest.hexdigest()
 
 
 def reduced(X: Features) -> Floats:
