@@ -34,9 +34,9 @@ class PictureRow:
     words match and who says so; ``evidence`` says what convinced the model, and ``regions`` where in the picture.
     ``missing`` has the words of the query that were left out to find it.
 
-    ``labels`` are the classes or tags that were asked for, the likeliest first; ``none`` is the probability that none of
-    the classes is right, where no labelled picture looks like it. If a question is about one of them,
-    that is ``asked``. For a likely error, ``said`` is what people said.
+    ``labels`` are the classes or tags that were asked for, the likeliest first; ``none`` is the probability that
+    none of the classes is right, as no labelled picture looks like it. If a question is about one of them, that is
+    ``asked``. For a likely error, ``said`` is what people said.
     """
 
     path: str

@@ -6,8 +6,8 @@ from .inference.lapvar import Point as Point
 from .label_propagation import LabelPropagation as LabelPropagation
 from .label_propagation import harmonic as harmonic
 from .label_propagation import spread as spread
-from .neighbourhood import Neighbourhood as Neighbourhood
 from .nearest.approximate import nearest_of_all as nearest_of_all
+from .neighbourhood import Neighbourhood as Neighbourhood
 from .picture_graph import PictureGraph as PictureGraph
 from .regularized import GraphRegularized as GraphRegularized
 from .spread_classes import SpreadClassifier as SpreadClassifier

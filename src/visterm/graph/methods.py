@@ -34,7 +34,8 @@ class OverGraph(Method):
 
     def create(self, **parameters: Any) -> Any:
         """An unfitted estimator around one of the first method with its preset and ``parameters``."""
-        assert self.first is not None
+        if self.first is None:
+            raise UsageError(f"{self.name} follows no method")
         own = {name: parameters[name] for name in ("reach",) if name in parameters}
         others = {name: value for name, value in parameters.items() if name not in own}
         return self.load()(self.first.create(**others), **own)

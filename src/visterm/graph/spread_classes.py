@@ -47,7 +47,9 @@ class HeldOut(NamedTuple):
         """Several parts as one."""
         beliefs = {alpha: np.concatenate([part.beliefs[alpha] for part in parts]) for alpha in parts[0].beliefs}
         codes = np.concatenate([part.codes for part in parts])
-        return cls(codes, beliefs, float(np.average([part.share for part in parts], weights=[len(p.codes) for p in parts])))
+        return cls(
+            codes, beliefs, float(np.average([part.share for part in parts], weights=[len(p.codes) for p in parts]))
+        )
 
 
 @declared
@@ -193,7 +195,10 @@ class SpreadClassifier(ClassifierMixin, Estimator):
             said = self._spread(p, drawn, likely[drawn], self.reach_).argmax(axis=1)
             agreed.append(np.mean((said == likely)[others]))
         share = np.clip(np.mean(agreed), 1 / n_classes, 1 - 1 / len(y))
-        wanted, scores = max(1.05 / n_classes, expit(logit(share) - _ILLUSION)), np.log(np.maximum(self.beliefs_, _LEAST))
+        wanted, scores = (
+            max(1.05 / n_classes, expit(logit(share) - _ILLUSION)),
+            np.log(np.maximum(self.beliefs_, _LEAST)),
+        )
 
         def too_sure(log_temperature: float) -> float:
             p = class_probabilities(scores[others], np.exp(log_temperature))

@@ -66,7 +66,9 @@ class Strangers(Estimator):
         """The probability that pictures with this reach belong to no labelled class."""
         return np.asarray(expit(self._log_ratio(reach) + logit(self.share_)))
 
-    def _left_out(self, near: Neighbourhood, rows: Integers, codes: Integers, counts: Integers) -> tuple[Floats, Floats]:
+    def _left_out(
+        self, near: Neighbourhood, rows: Integers, codes: Integers, counts: Integers
+    ) -> tuple[Floats, Floats]:
         """The reaches of labelled pictures without themselves, and without their class."""
         n = near.graph_.links_.shape[0]
         some = np.arange(len(rows))

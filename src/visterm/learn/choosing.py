@@ -82,7 +82,7 @@ class Chooser:
             best = choice.best.candidate
             chosen = {"method": best.method.name, "recipe": best.recipe, "parameters": dict(best.parameters)}
             chosen["labelled"] = self._n_labelled(what)
-        return chosen | {"method": self._with_graph(what, chosen["method"], tags)}, choice
+        return chosen | {"method": self._with_graph(what, str(chosen["method"]), tags)}, choice
 
     def _with_graph(self, what: str, method: str, tags: ModelInfo | None) -> str:
         """The chosen method, followed by spreading where that can be done; its strength is chosen while it learns."""
@@ -92,7 +92,9 @@ class Chooser:
         too_many = len(self.labels) > _SPREAD_UP_TO or len(self.labels) * n_names > _SPREAD_NUMBERS
         if too_many or method == "label-propagation":
             if too_many:
-                self.missing.append(f"{what} were not spread over similar pictures: too many pictures, or too many names")
+                self.missing.append(
+                    f"{what} were not spread over similar pictures: too many pictures, or too many names"
+                )
             return method
         return method + OVER_GRAPH
 
@@ -198,7 +200,7 @@ def why_not(task: Task, labels: Dataset) -> str:
     known = np.flatnonzero(counts)
     if len(known) == 1:
         name = labels.class_names[known[0]]
-        return f"the only class is {name!r}, and what is not? Give a picture that is not {name!r} another class, with {how}"
+        return f"the only class is {name!r}, and what is not? Give another class to pictures that are not, with {how}"
     return ""
 
 

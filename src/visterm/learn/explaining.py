@@ -1,4 +1,4 @@
-"""What a trained model is told beside its measures: what spreading brought, strangers, why it was chosen, what is few."""
+"""What is told of a trained model beside its measures: why it was chosen, what spreading brought, what is few."""
 
 from __future__ import annotations
 

@@ -113,7 +113,10 @@ class ModelInfo:
         none = self.training.get("none_of_these") if task is Task.CLASSIFY and strata is None else None
         if none and none["share"] >= _STRANGE and none["measured"] and right.basis == "labelled pictures":
             # Pictures of unlabelled classes are right if they are called that; labelled ones stood for them.
-            parts = [replace(parts[0], share=1 - none["share"]), Stratum(none["share"], none["right"], none["measured"])]
+            parts = [
+                replace(parts[0], share=1 - none["share"]),
+                Stratum(none["share"], none["right"], none["measured"]),
+            ]
         basis = right.basis if strata is None else "measuring sample"
         return figure(what, basis, parts, model=self.reference, baseline=baseline, advice=advice)
 

@@ -9,7 +9,17 @@ from scipy import sparse
 
 from visterm.compute.eigenvectors import principal_axes
 from visterm.compute.rows import slices, unit
-from visterm.contracts import FROM_1, Estimator, Features, Matrix, check_feature_mapping, declared, is_several, n_pictures, take
+from visterm.contracts import (
+    FROM_1,
+    Estimator,
+    Features,
+    Matrix,
+    check_feature_mapping,
+    declared,
+    is_several,
+    n_pictures,
+    take,
+)
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.integer[Any]]
@@ -81,7 +91,7 @@ def checksum(X: Features) -> str:
         digest.update(f"{name} {part.shape} {part.dtype}".encode())
         arrays = (part.data, part.indices, part.indptr) if sparse.issparse(part) else (part,)
         for array in arrays:
-            digest.update(np.ascontiguousarray(array))
+            digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 

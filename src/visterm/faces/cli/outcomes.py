@@ -99,7 +99,9 @@ def _advice(done: learn.Training) -> list[str]:
             lines.append(f"Few labels: label five pictures of {names}{more}; 'visterm serve' asks for the most useful.")
         if outcome.none_of_these >= _STRANGE:
             share = percent(outcome.none_of_these)
-            lines.append(f"Unknown: {share} of the pictures seem to belong to none of these classes; label some of them.")
+            lines.append(
+                f"Unknown: {share} of the pictures seem to belong to none of these classes; label some of them."
+            )
     weak = [name for outcome in learned if outcome.what != "search" for name in outcome.weak[:2]]
     if weak:
         names = ", ".join(repr(name) for name in weak)

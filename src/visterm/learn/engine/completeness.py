@@ -190,4 +190,4 @@ def _roots(X: Features) -> Features:
     """Features to compare; of bags of codewords, the roots of the counts."""
     if is_several(X):
         return {name: _roots(part) for name, part in X.items()}
-    return np.sqrt(X) if sparse.issparse(X) else X
+    return X.sqrt() if isinstance(X, sparse.csr_array) else X
