@@ -228,4 +228,6 @@ def _classes(opened: Opened, frame: Frame, model: Model) -> ClassJudgements:
             best[places] = np.where(none[places] > probability[places], -1, p.argmax(axis=1))
             doubt[places] = 1 - np.maximum(probability[places], none[places])
     read, age = _reader(judge, snapshot, slots), Age.of(model.info, "class")
-    return ClassJudgements(age, judge.names, slots >= 0, read, best, probability, doubt, none)
+    return ClassJudgements(
+        age, judge.names, slots >= 0, read, best=best, probability=probability, doubt=doubt, none=none
+    )
