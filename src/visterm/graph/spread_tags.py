@@ -48,7 +48,7 @@ class SpreadAnnotator(AnnotatorMixin, Estimator):
     alpha of the neighbourhood) these are spread along the links of similar pictures, by log loss; if nothing helps, it
     is 0. A tagged picture believes its own tags, and less of others than its neighbours say.
 
-    ``score_tags`` gives log-odds. A tagged picture is scored as if it had been left out.
+    A tagged picture is scored as if it had been left out.
 
     >>> from visterm.neighbours import KnnAnnotator
     >>> X = np.array([[2.0, 0.1], [1.9, -0.2], [-2.0, 0.2], [-1.8, 0.0]])
@@ -67,8 +67,9 @@ class SpreadAnnotator(AnnotatorMixin, Estimator):
     held_out_share: Annotated[float, SHARE] = 0.25
     random_state: Annotated[Any, "random_state"] = 0
     _fitted_constraints: ClassVar[dict[str, str]] = {
-        "beliefs_": "n_pictures n_tags >=0",
+        "beliefs_": "n_pictures n_believed >=0",
         "reach_": "float >=0",
+        "unit_": "float",
         "losses_": "n_alphas n_columns",
     }
 
@@ -82,21 +83,26 @@ class SpreadAnnotator(AnnotatorMixin, Estimator):
         self.n_features_in_ = self.neighbourhood_.n_features_in_
         self.estimator_ = self._fitted(X, tags, denied)
         self._learn_probabilities(X, tags, rows, denied)
-        self.beliefs_ = self._spread(self._own(X), tags, rows, self.reach_).astype(np.float32)
+        scores = word_scores(unseen(self.estimator_), X)
+        p = self.probabilities_.probabilities(scores)
+        odds = _odds(p)
+        self.unit_ = float(np.cov(scores.ravel(), odds.ravel())[0, 1] / max(float(odds.var()), _LEAST))
+        self.beliefs_ = self._spread(p, tags, rows, self.reach_).astype(np.float32) if self.reach_ else np.empty((0, 0))
         return self
 
     def score_tags(self, X: Features) -> Scores:
-        """(n_pictures, n_tags) log-odds."""
+        """(n_pictures, n_tags) scores of the estimator, raised or lowered by as much as spreading moved the log-odds."""
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        places = self.neighbourhood_.places(X)
-        beliefs = self.beliefs_[places].astype(np.float64)
-        new = np.flatnonzero(places < 0)
+        scores = np.asarray(word_scores(unseen(self.estimator_), X))
+        if self.reach_ == 0:
+            return scores
+        own, places = self.probabilities_.probabilities(scores), self.neighbourhood_.places(X)
+        beliefs, new = self.beliefs_[places], np.flatnonzero(places < 0)
         if len(new):
-            some = take(X, new)
-            beliefs[new] = self.neighbourhood_.of_new(some, self._own(some), self.beliefs_, self.reach_)
-        return np.asarray(logit(np.clip(beliefs, _LEAST, 1 - _LEAST)))
+            beliefs[new] = self.neighbourhood_.of_new(take(X, new), own[new], self.beliefs_, self.reach_)
+        return scores + self.unit_ * (_odds(beliefs) - _odds(own))
 
     def _fitted(self, X: Features, tags: sparse.csr_array, denied: Any) -> Any:
         estimator = clone(self.estimator)
@@ -110,16 +116,12 @@ class SpreadAnnotator(AnnotatorMixin, Estimator):
         rows = np.flatnonzero(has)
         return estimator.fit(take(X, rows), tags[rows], **more)
 
-    def _own(self, X: Features) -> Floats:
-        """The probabilities of the estimator alone; of tagged pictures, as if they had been left out."""
-        return self.probabilities_.probabilities(word_scores(unseen(self.estimator_), X))
-
     def _spread(self, p: Floats, tags: sparse.csr_array, rows: Integers, alpha: float) -> Floats:
         """Beliefs of all pictures; tagged ``rows`` tell their neighbours their tags, and learn from these."""
         if alpha == 0:
             return p
         given = p.copy()
-        given[rows] = tags[rows].toarray()
+        given[rows] = np.maximum(given[rows], tags[rows].toarray())  # what nobody wrote may be true
         near = self.neighbourhood_
         found = near.spread(given, alpha)
         # What a picture said of itself comes back to it; it is replaced by what the estimator says without it.
@@ -146,13 +148,16 @@ class SpreadAnnotator(AnnotatorMixin, Estimator):
         p, present = self.probabilities_.probabilities(scores), truth.toarray() > 0
         losses = []
         for alpha in ALPHAS:
-            found = np.clip(self._spread(p, kept, rest, alpha)[asked], _LEAST, 1 - _LEAST)
-            again = _sharpened(logit(found), present)
+            again = _sharpened(_odds(self._spread(p, kept, rest, alpha)[asked]), present)
             losses.append((alpha, -float(np.log(np.where(present, again, 1 - again)).mean())))
         self.losses_ = np.array(losses)
         best = self.losses_[self.losses_[:, 1].argmin()]
         if best[1] < (1 - _WORTH) * self.losses_[0, 1]:
             self.reach_ = float(best[0])
+
+
+def _odds(p: Floats) -> Floats:
+    return np.asarray(logit(np.clip(p.astype(np.float64), _LEAST, 1 - _LEAST)))
 
 
 def _sharpened(odds: Floats, present: NDArray[np.bool_]) -> Floats:
