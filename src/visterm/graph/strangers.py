@@ -25,6 +25,8 @@ _MOST_ASKED = 500
 _PRIOR = (0.5, 5.0)
 _ROUNDS = 200
 _HALF = 0.5
+#: A reach of 1 is usual; less than this is as good as nothing.
+_LEAST = 0.01
 
 
 class Strangers(Estimator):
@@ -54,7 +56,7 @@ class Strangers(Estimator):
         self.slope_, self.offset_ = _GUESS
         known, strange = self._left_out(near, rows, codes, counts)
         if len(known) and len(counts) > 1:
-            x = np.log(np.maximum(np.concatenate([known, strange]), 1e-9))
+            x = _logs(np.concatenate([known, strange]))
             is_strange = np.arange(len(x)) >= len(known)
             ((slope, offset),) = fit_platt(-x.reshape(-1, 1), is_strange.reshape(-1, 1))
             self.slope_, self.offset_ = -float(slope), float(offset) - float(logit(len(strange) / len(x)))
@@ -85,7 +87,7 @@ class Strangers(Estimator):
         return (strange + own)[counts[codes[some]] > 1], strange
 
     def _log_ratio(self, reach: Floats) -> Floats:
-        return np.asarray(np.clip(self.offset_ + self.slope_ * np.log(np.maximum(reach, 1e-9)), -20, 20))
+        return np.asarray(np.clip(self.offset_ + self.slope_ * _logs(reach), -20, 20))
 
     def _share(self, reach: Floats) -> float:
         """The most likely share of strangers, by expectation and maximisation."""
@@ -95,3 +97,7 @@ class Strangers(Estimator):
             p = share * ratio / (share * ratio + 1 - share)
             share = (float(p.sum()) + strange) / (len(p) + more)
         return share
+
+
+def _logs(reach: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(reach, _LEAST)))
