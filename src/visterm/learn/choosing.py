@@ -13,6 +13,7 @@ from visterm.collection.features import ready_recipe
 from visterm.compute import n_cores
 from visterm.contracts import Task
 from visterm.contracts.tasks import LEARNED
+from visterm.documents.wording import counted
 from visterm.errors import InputError
 from visterm.graph.methods import OVER_GRAPH
 from visterm.learn import Candidate, Choice, Dataset, choose, sample_rows
@@ -46,6 +47,8 @@ _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 #: Tried as well if one class has this many times as many pictures as the typical class. One class of 1,000 pictures and
 #: ten of 5 (Corel5K training pictures): accuracy 77 to 81 %, mean accuracy of the classes 14 to 41 %.
 _UNEVEN, _FOR_UNEVEN = 5, {"sdca": ({"class_weight": "balanced"},)}
+#: Tags are learned if one is on so many pictures: stray keywords, each on a picture or two, teach nothing.
+_SHARED = 3
 #: The features if the network is not installed.
 _WITHOUT_NETWORK = ("tagging-fast",)
 MINUTES = 3.0
@@ -195,7 +198,12 @@ def why_not(task: Task, labels: Dataset) -> str:
     if not n_learned:
         return f"no picture has {what}: give some with {how}, or import them"
     if task is not Task.CLASSIFY:
-        return "" if n_learned > 1 else f"only one picture has tags: tag some more with {how}, or import tags"
+        if n_learned == 1:
+            return f"only one picture has tags: tag some more with {how}, or import tags"
+        most = int(np.bincount(labels.tags[~labels.is_test].indices, minlength=1).max())
+        if most < _SHARED:
+            return f"no tag is on more than {counted(most, 'picture')}: tag some more with {how}, or import tags"
+        return ""
     counts = np.bincount(labels.y[labels.has_class & ~labels.is_test], minlength=len(labels.class_names))
     known = np.flatnonzero(counts)
     if len(known) == 1:

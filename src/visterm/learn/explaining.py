@@ -44,12 +44,13 @@ def why_chosen(task: Task, model: ModelInfo, choice: Choice | None) -> str:
     elif choice is None:
         said.append("chosen before" if model.training.get("choice", {}).get("labelled") else "too few to compare")
     spread = model.training.get("spread") if task is not Task.RANK else None
-    if spread is not None and "log_loss" in spread:
-        if spread["reach"] > 0:
-            change = f"log loss {spread['log_loss']:.3f}, {spread['without']:.3f} without"
-            said.append(f"similar pictures agree with {spread['reach']:g} ({change})")
-        else:
-            said.append("spreading over similar pictures did not help")
+    if spread is not None and spread["reach"] > 0:
+        known = (
+            f", log loss {spread['log_loss']:.3f} instead of {spread['without']:.3f}" if "log_loss" in spread else ""
+        )
+        said.append(f"spread over similar pictures by {spread['reach']:g}{known}")
+    elif spread is not None:
+        said.append("spreading over similar pictures did not help")
     return "; ".join(said)
 
 
