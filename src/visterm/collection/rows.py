@@ -128,4 +128,5 @@ def suggested(view: View, row: PictureRow) -> PictureRow:
     if classes is not None and number >= 0:
         p_class = round(float(classes.probability[at]), 4)
         likeliest = LikelyName(classes.names[number], p_class, "class", classes.age.by)
-    return replace(row, suggested_class=likeliest, suggested_tags=likely)
+    none = 0.0 if classes is None or view.classes[at] >= 0 else round(float(classes.none[at]), 4)
+    return replace(row, suggested_class=likeliest, suggested_tags=likely, none=none)
