@@ -17,9 +17,13 @@ _FEW = 5
 
 
 def facts_of(trained: Trained) -> dict[str, Any]:
-    """What is kept with a model: its landmarks, how far beliefs were spread and why, and the share of strangers."""
+    """What is kept with a model: labels of its classes, landmarks, how far beliefs were spread, the share of strangers."""
     estimator = trained.estimator
     facts: dict[str, Any] = {}
+    if hasattr(estimator, "classes_"):
+        own = trained.own()
+        counts = np.bincount(own.y[own.has_class], minlength=len(own.class_names)).tolist()
+        facts["class_counts"] = {name: count for name, count in zip(own.class_names, counts, strict=True) if count}
     if landmarks := getattr(getattr(estimator, "estimator_", estimator), "n_landmarks_", 0):
         facts["landmarks"] = landmarks
     if hasattr(estimator, "neighbourhood_"):

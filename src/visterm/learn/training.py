@@ -22,6 +22,7 @@ from visterm.contracts.tasks import LEARNED
 from visterm.documents.document import Document
 from visterm.documents.figure import Figure
 from visterm.errors import InputError, UsageError
+from visterm.graph.methods import OVER_GRAPH
 from visterm.learn import Attempt, Choice, Dataset, Trained, learns_from_untagged, train_method
 from visterm.learn.any_words import AnyWordsLearned, any_words_learned
 from visterm.learn.choosing import MINUTES, Chooser, why_not
@@ -185,7 +186,7 @@ def train(
 
 def _require_method(name: str) -> None:
     known = [*LEARNED, *(method.name for method in registry.methods())]
-    if name not in known:
+    if name.removesuffix(OVER_GRAPH) not in known:
         near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise UsageError(
@@ -268,7 +269,7 @@ def train_one(
     collection = holdings.collection()
     labels = labels_only(holdings, collection)
     require_labels(labels, [chosen])
-    name = name or chosen.name
+    name = name or chosen.name.replace("+", "-")
     holdings.shelf.place(name, 1)  # refuses an impossible name before the work
     ready = ready_recipe(holdings, recipe or chosen.recipe)
     # The pictures to learn from: the labelled ones, or all if the method also learns from the others.
@@ -331,9 +332,6 @@ def _about(trained: Trained, found: Mapping[str, float]) -> dict[str, Any]:
         "seconds": round(trained.fit_seconds, 3),
     }
     about |= facts_of(trained)
-    if hasattr(trained.estimator, "classes_"):
-        counts = np.bincount(own.y[own.has_class], minlength=len(own.class_names)).tolist()
-        about["class_counts"] = {name: count for name, count in zip(own.class_names, counts, strict=True) if count}
     if performance is None:
         return about
     parts = {
