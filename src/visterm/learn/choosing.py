@@ -47,8 +47,8 @@ _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 #: Tried as well if one class has this many times as many pictures as the typical class. One class of 1,000 pictures and
 #: ten of 5 (Corel5K training pictures): accuracy 77 to 81 %, mean accuracy of the classes 14 to 41 %.
 _UNEVEN, _FOR_UNEVEN = 5, {"sdca": ({"class_weight": "balanced"},)}
-#: Tags are learned if one is on so many pictures: stray keywords, each on a picture or two, teach nothing.
-_SHARED = 3
+#: Tags are learned if one is on so many pictures: stray keywords, each on one picture, teach nothing.
+_SHARED = 2
 #: The features if the network is not installed.
 _WITHOUT_NETWORK = ("tagging-fast",)
 MINUTES = 3.0
