@@ -10,6 +10,7 @@ from visterm.contracts.method import Method as Method
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError, UsageError
 from visterm.graph.methods import METHODS as _GRAPH
+from visterm.graph.methods import OVER_GRAPH, OverGraph
 from visterm.margin.methods import METHODS as _MARGIN
 from visterm.neighbours.methods import METHODS as _NEIGHBOURS
 from visterm.ranking.methods import METHODS as _RANKING
@@ -31,11 +32,13 @@ for _method in (*_GRAPH, *_MARGIN, *_NEIGHBOURS, *_RANKING, *_TOPICS):
 
 
 def get(name: str) -> Method:
-    """The method called ``name``.
+    """The method called ``name``; ``NAME+graph`` is one whose beliefs are spread over all pictures.
 
-    >>> sorted(get("knn").tasks)
-    [<Task.CLASSIFY: 'classify'>]
+    >>> sorted(get("knn").tasks), get("sdca+graph").create(C=2.0).estimator.C
+    ([<Task.CLASSIFY: 'classify'>], 2.0)
     """
+    if name.endswith(OVER_GRAPH):
+        return OverGraph.of(get(name.removesuffix(OVER_GRAPH)))
     if name not in _METHODS:
         near = get_close_matches(name, _METHODS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(sorted(_METHODS))}"

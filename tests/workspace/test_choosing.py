@@ -78,7 +78,7 @@ def test_classes_tags_and_search_are_learned(trained):
     assert (done.pictures, done.labelled) == (50, 30)
     classes, tags = outcome(done, "classes"), outcome(done, "tags")
     assert classes.model == "classes@1"
-    assert {(each.method, each.recipe) for each in classes.tried} >= {("sdca", "colour"), ("knn", "colour")}
+    assert {(each.method, each.recipe) for each in classes.tried} >= {("prototypes", "colour")}
     assert classes.quality > classes.baseline
     assert classes.held_out == 10
     assert tags.model == "tags@1"
@@ -111,7 +111,7 @@ def test_many_pictures_are_learned_by_landmarks_and_the_answer_says_so(photos, v
     monkeypatch.setattr(by_landmarks, "N_LANDMARKS", 8)
     monkeypatch.setattr(choosing, "_UP_TO", {"label-propagation": 49})
     said = " ".join(visterm("train", "tags", "--choose", "-w", photos.folder).stdout.split())
-    assert "by ridge-tags with 8 landmarks on" in said
+    assert "by ridge-tags+graph with 8 landmarks on" in said
     assert "label-propagation was not compared: it is meant for at most 49 pictures" in said
     monkeypatch.setattr(training, "LEARN_ONCE", 12)
     before = photos.shelf.load(photos.shelf.place("tags", 2)).estimator
@@ -191,7 +191,7 @@ def test_two_pictures_a_class(tmp_path):
 def test_one_class_is_told_what_to_do(tmp_path):
     with Workspace.create(paint(tmp_path / "p", ["only"], 4)) as photos:
         photos.add(format="folders")
-        with pytest.raises(InputError, match="the only class is 'only': give some pictures another"):
+        with pytest.raises(InputError, match="the only class is 'only', and what is not"):
             photos.train()
 
 
@@ -245,7 +245,7 @@ def test_people_read_what_was_chosen_and_how_good_it_is(photos, visterm):
     assert "Trained on 30 labelled pictures of 50" in printed
     assert "% of classes right (between" in printed
     assert "measured on 10 pictures marked as test pictures); guessing: 10%" in " ".join(printed.split())
-    assert "by sdca on" in printed or "by knn on" in printed
+    assert "by prototypes+graph on" in printed
     assert "Next: 'visterm tag'" in printed
     listed = visterm("models", "-w", photos.folder).stdout
     assert "colour" in listed

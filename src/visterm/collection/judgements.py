@@ -15,7 +15,7 @@ from scipy import sparse
 from visterm.catalogue.labels import Kind
 from visterm.catalogue.parts import is_test
 from visterm.catalogue.truth import Truth
-from visterm.collection.judging import ClassJudge, TagJudge
+from visterm.collection.judging import ClassJudge, TagJudge, none_of
 from visterm.collection.moment import Frame
 from visterm.collection.scores import Reading, class_index, edition, is_same, word_index
 from visterm.compute.rows import slices
@@ -106,12 +106,14 @@ class TagJudgements(Judged):
 class ClassJudgements(Judged):
     """The likeliest class of every picture, its probability, and the doubt.
 
-    The class is -1 where the model has not ``looked``, and where people dropped all that it knows.
+    ``none`` is the probability that a picture belongs to none of the classes: what their probabilities lack to 1. The
+    class is -1 where the model has not ``looked``, where people dropped all that it knows, and where none is likelier.
     """
 
     best: NDArray[np.int32]
     probability: Floats
     doubt: Floats
+    none: Floats
 
 
 class Judgements:
@@ -217,12 +219,15 @@ def _classes(opened: Opened, frame: Frame, model: Model) -> ClassJudgements:
     slots = snapshot.find(frame.keys)
     n_names = len(judge.names)
     best = np.full(len(slots), -1, np.int32)
-    probability, doubt = np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
+    probability, doubt, none = (np.zeros(len(slots), np.float32) for _ in range(3))
     for rows in _parts(len(slots), n_names):
         places = rows.start + np.flatnonzero(slots[rows] >= 0)
         if len(places) and n_names:
             p = judge.probabilities(snapshot.vectors(slots[places]))
-            best[places], probability[places] = p.argmax(axis=1), p.max(axis=1)
-            doubt[places] = 1 - p.max(axis=1)
+            probability[places], none[places] = p.max(axis=1), none_of(p)
+            best[places] = np.where(none[places] > probability[places], -1, p.argmax(axis=1))
+            doubt[places] = 1 - np.maximum(probability[places], none[places])
     read, age = _reader(judge, snapshot, slots), Age.of(model.info, "class")
-    return ClassJudgements(age, judge.names, slots >= 0, read, best, probability, doubt)
+    return ClassJudgements(
+        age, judge.names, slots >= 0, read, best=best, probability=probability, doubt=doubt, none=none
+    )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from visterm.contracts import Features
 
 Floats = NDArray[np.floating[Any]]
+#: Probabilities are stored in half precision: so little may be missing to 1.
+_ROUNDING = 0.01
 
 
 class _Judge:
@@ -97,3 +99,13 @@ class ClassJudge(_Judge):
             p = checked_scores(class_probabilities(self.model, X), n_pictures, len(self.model.info.classes))
             found: Floats = np.log(p)
         return found
+
+
+def none_of(p: Floats) -> Floats:
+    """The probability that pictures belong to none of the classes: what the probabilities of these lack to 1.
+
+    >>> none_of(np.array([[0.2, 0.3], [0.6, 0.3999]])).round(2).tolist()
+    [0.5, 0.0]
+    """
+    rest = 1 - p.sum(axis=1)
+    return np.asarray(np.where(rest < _ROUNDING, 0.0, rest))

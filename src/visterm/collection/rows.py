@@ -34,8 +34,9 @@ class PictureRow:
     words match and who says so; ``evidence`` says what convinced the model, and ``regions`` where in the picture.
     ``missing`` has the words of the query that were left out to find it.
 
-    ``labels`` are the classes or tags that were asked for, the likeliest first. If a question is about one of them,
-    that is ``asked``. For a likely error, ``said`` is what people said.
+    ``labels`` are the classes or tags that were asked for, the likeliest first; ``none`` is the probability that
+    none of the classes is right, as no labelled picture looks like it. If a question is about one of them, that is
+    ``asked``. For a likely error, ``said`` is what people said.
     """
 
     path: str
@@ -58,6 +59,7 @@ class PictureRow:
     regions: Regions | None = None
     missing: tuple[str, ...] = ()
     labels: list[LikelyName] = field(default_factory=list)
+    none: float = 0.0
     asked: LikelyName | None = None
     said: str | None = None
 
@@ -126,4 +128,5 @@ def suggested(view: View, row: PictureRow) -> PictureRow:
     if classes is not None and number >= 0:
         p_class = round(float(classes.probability[at]), 4)
         likeliest = LikelyName(classes.names[number], p_class, "class", classes.age.by)
-    return replace(row, suggested_class=likeliest, suggested_tags=likely)
+    none = 0.0 if classes is None or view.classes[at] >= 0 else round(float(classes.none[at]), 4)
+    return replace(row, suggested_class=likeliest, suggested_tags=likely, none=none)

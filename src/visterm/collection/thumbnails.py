@@ -1,7 +1,7 @@
 """Small pictures of the pictures, and their own pixels: WebP in three sizes, made when asked for.
 
-They are kept by content in ``.visterm/thumbnails``, and derived: the folder can be deleted. The mean colours of each picture are kept with them, so that a page can
-show a place for a picture before its thumbnail has come.
+They are kept by content in ``.visterm/thumbnails``, and derived: the folder can be deleted. The mean colours of each
+picture are kept with them, so that a page can show a place for a picture before its thumbnail has come.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from visterm.collection.doubts import doubts_about, is_calibrated
 from visterm.collection.features import described, features_of_files, stored_features
 from visterm.collection.holdings import Holdings
 from visterm.collection.judgements import Age, LikelyName
-from visterm.collection.judging import ClassJudge, TagJudge
+from visterm.collection.judging import ClassJudge, TagJudge, none_of
 from visterm.collection.measuring import tags_of
 from visterm.collection.rows import PictureRow, row_of
 from visterm.collection.scores import class_index, stored_index, word_index
@@ -164,14 +164,17 @@ def classify_by(
     denied = _denied(holdings, subjects.rows, "class")
     best: list[list[LikelyName]] = []
     firsts: list[list[str]] = []
+    none: list[float] = []
     for rows, p in subjects.blocks(judge):
-        for row, without in zip(p, denied[rows], strict=True):
+        none += [round(float(rest), 4) for rest in none_of(p)]
+        for row, without, rest in zip(p, denied[rows], none[rows], strict=True):
             places = np.argsort(-row, kind="stable").tolist()
-            # What the model thinks likeliest, unless a person denied it: then it has nothing to say.
-            firsts.append([judge.names[place] for place in places[:1]])
+            # What the model thinks likeliest, unless a person denied it, or none is likelier: then it says nothing.
+            firsts.append([judge.names[place] for place in places[:1] if row[place] >= rest])
             places = [place for place in places if judge.names[place] not in without]
             best.append(_likely(judge, row, places[:n_best]))
     made = _suggestions(holdings, judge, subjects, best)
+    made = replace(made, answers=[replace(row, none=rest) for row, rest in zip(made.answers, none, strict=True)])
     return _written(holdings, model, made, "class", firsts) if write else made
 
 

@@ -60,6 +60,11 @@ def harmonic(links: sparse.csr_array, labels: Any, is_known: NDArray[np.bool_]) 
     return state
 
 
+def normalised(links: sparse.csr_array) -> sparse.csr_array:
+    """N = D^-1/2 S D^-1/2."""
+    return _normalised(links)[0]
+
+
 def _normalised(links: sparse.csr_array) -> tuple[sparse.csr_array, Array]:
     """N and the diagonal of D^-1/2."""
     degrees = np.asarray(links.sum(axis=1)).ravel()

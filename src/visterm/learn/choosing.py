@@ -13,7 +13,9 @@ from visterm.collection.features import ready_recipe
 from visterm.compute import n_cores
 from visterm.contracts import Task
 from visterm.contracts.tasks import LEARNED
+from visterm.documents.wording import counted
 from visterm.errors import InputError
+from visterm.graph.methods import OVER_GRAPH
 from visterm.learn import Candidate, Choice, Dataset, choose, sample_rows
 from visterm.learn.data import labelled, labels_only, only_test_pictures
 from visterm.learn.engine.attempts import by_measures
@@ -25,8 +27,15 @@ if TYPE_CHECKING:
 
 #: The methods that are compared. They were the best of all on Corel5K and scenes8 training pictures.
 _METHODS = {"classes": ("sdca", "knn"), "tags": ("ridge-tags", "label-propagation"), "search": ("caption-ridge",)}
+#: The one method for classes that typically have at most this many pictures: nothing else learns from one of each. On
+#: classes of Corel5K training pictures, its log loss was the least up to three or four.
+_OF_FEW, _FEW = ("prototypes",), 3
 #: Methods that are not compared if there are more pictures than this, with labels or without: they would take minutes.
 _UP_TO = {"label-propagation": 20_000}
+#: Up to this many pictures, what a model believes of classes and tags is spread over the graph of all of them.
+_SPREAD_UP_TO = 20_000
+#: And up to this many numbers, pictures times names.
+_SPREAD_NUMBERS = 2**25
 #: The features that are compared, the cheapest first.
 RECIPES = ("deep", "deep+deep-lite2+layers", "deep+deep-lite2+layers+tagging-fast")
 #: Other parameters that the best method is tried with on several features. On Corel5K training pictures the hinge loss
@@ -38,6 +47,8 @@ _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 #: Tried as well if one class has this many times as many pictures as the typical class. One class of 1,000 pictures and
 #: ten of 5 (Corel5K training pictures): accuracy 77 to 81 %, mean accuracy of the classes 14 to 41 %.
 _UNEVEN, _FOR_UNEVEN = 5, {"sdca": ({"class_weight": "balanced"},)}
+#: Tags are learned if one is on so many pictures: stray keywords, each on one picture, teach nothing.
+_SHARED = 2
 #: The features if the network is not installed.
 _WITHOUT_NETWORK = ("tagging-fast",)
 MINUTES = 3.0
@@ -68,11 +79,34 @@ class Chooser:
             return kept, None
         choice = self._compared(what, seconds, tags)
         if choice is None:
-            method = tags.method if what == "search" and tags is not None else _METHODS[what][0]
-            return {"method": method, "recipe": self._recipes[0], "parameters": {}, "labelled": 0}, None
-        best = choice.best.candidate
-        chosen = {"method": best.method.name, "recipe": best.recipe, "parameters": dict(best.parameters)}
-        return chosen | {"labelled": self._n_labelled(what)}, choice
+            method = tags.method if what == "search" and tags is not None else self._method_names(what)[0]
+            chosen = {"method": method, "recipe": self._recipes[0], "parameters": {}, "labelled": 0}
+        else:
+            best = choice.best.candidate
+            chosen = {"method": best.method.name, "recipe": best.recipe, "parameters": dict(best.parameters)}
+            chosen["labelled"] = self._n_labelled(what)
+        return chosen | {"method": self._with_graph(what, str(chosen["method"]), tags)}, choice
+
+    def _with_graph(self, what: str, method: str, tags: ModelInfo | None) -> str:
+        """The chosen method, followed by spreading where that can be done; its strength is chosen while it learns."""
+        if what == "search":  # the model for tags, or one of its own, which ranks
+            return tags.method if tags is not None and method == _first(tags.method) else method
+        n_names = len(self.labels.class_names if what == "classes" else self.labels.tag_names)
+        too_many = len(self.labels) > _SPREAD_UP_TO or len(self.labels) * n_names > _SPREAD_NUMBERS
+        if too_many or method == "label-propagation":
+            if too_many:
+                self.missing.append(
+                    f"{what} were not spread over similar pictures: too many pictures, or too many names"
+                )
+            return method
+        return method + OVER_GRAPH
+
+    def _method_names(self, what: str) -> tuple[str, ...]:
+        """The methods that are compared."""
+        if what != "classes":
+            return _METHODS[what]
+        counts = np.bincount(self.labels.y[self.labels.has_class & ~self.labels.is_test])
+        return _OF_FEW if np.median(counts[counts > 0]) <= _FEW else _METHODS[what]
 
     def _kept(self, what: str, tags: ModelInfo | None) -> dict[str, Any] | None:
         """The choice of the newest model of this name, unless the collection has outgrown it.
@@ -88,23 +122,24 @@ class Chooser:
         kept = own[-1].training.get("choice") if own else None
         if not isinstance(kept, dict) or self._n_labelled(what) >= _GROWTH * kept.get("labelled", 0):
             return None
-        if self._is_too_slow(str(kept.get("method"))):
-            return None
-        return kept
+        method = str(kept.get("method"))
+        too_many = method.endswith(OVER_GRAPH) and len(self.labels) > _SPREAD_UP_TO
+        return None if too_many or self._is_too_slow(_first(method)) else kept
 
     def _compared(self, what: str, seconds: float, tags: ModelInfo | None) -> Choice | None:
         """The best of what is compared; None if there are too few pictures to hold some out."""
         task, recipes, parameters = LEARNED[what], self._recipes, {}
-        names = tuple(name for name in _METHODS[what] if not self._is_too_slow(name))
+        able = self._method_names(what)
+        names = tuple(name for name in able if not self._is_too_slow(name))
         self.missing += [
             f"{name} was not compared: it is meant for at most {_UP_TO[name]:,} pictures"
-            for name in _METHODS[what]
+            for name in able
             if name not in names
         ]
         if what == "search" and tags is not None:
             # Is a model of its own better than the model for tags, on the same features and as it was trained?
-            names, recipes = (tags.method, *names), (tags.recipe,)
-            parameters[tags.method] = tags.training["choice"].get("parameters") or {}
+            names, recipes = (_first(tags.method), *names), (tags.recipe,)
+            parameters[_first(tags.method)] = tags.training["choice"].get("parameters") or {}
         candidates = [
             Candidate(method, recipes[0], parameters.get(method.name, {}))
             for method in map(registry.get, dict.fromkeys(names))
@@ -127,7 +162,7 @@ class Chooser:
         except InputError:
             return None
         if what == "search" and tags is not None:
-            of_tags = next((each for each in choice.tried if each.candidate.method.name == tags.method), None)
+            of_tags = next((each for each in choice.tried if each.candidate.method.name == _first(tags.method)), None)
             if of_tags is not None and choice.best.value(task) - of_tags.value(task) < _OWN_MODEL:
                 return replace(choice, best=of_tags)
         return choice
@@ -163,13 +198,23 @@ def why_not(task: Task, labels: Dataset) -> str:
     if not n_learned:
         return f"no picture has {what}: give some with {how}, or import them"
     if task is not Task.CLASSIFY:
-        return "" if n_learned > 1 else f"only one picture has tags: tag some more with {how}, or import tags"
+        if n_learned == 1:
+            return f"only one picture has tags: tag some more with {how}, or import tags"
+        most = int(np.bincount(labels.tags[~labels.is_test].indices, minlength=1).max())
+        if most < _SHARED:
+            return f"no tag is on more than {counted(most, 'picture')}: tag some more with {how}, or import tags"
+        return ""
     counts = np.bincount(labels.y[labels.has_class & ~labels.is_test], minlength=len(labels.class_names))
     known = np.flatnonzero(counts)
     if len(known) == 1:
         name = labels.class_names[known[0]]
-        return f"the only class is {name!r}: give some pictures another one, so that there is something to tell apart"
-    return "" if counts.max() > 1 else "every class has one picture: give each class at least two"
+        return f"the only class is {name!r}, and what is not? Give another class to pictures that are not, with {how}"
+    return ""
+
+
+def _first(method: str) -> str:
+    """The name of a method without the spreading that follows it."""
+    return method.removesuffix(OVER_GRAPH)
 
 
 def _usable(recipes: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:

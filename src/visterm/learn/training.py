@@ -22,11 +22,13 @@ from visterm.contracts.tasks import LEARNED
 from visterm.documents.document import Document
 from visterm.documents.figure import Figure
 from visterm.errors import InputError, UsageError
+from visterm.graph.methods import OVER_GRAPH
 from visterm.learn import Attempt, Choice, Dataset, Trained, learns_from_untagged, train_method
 from visterm.learn.any_words import AnyWordsLearned, any_words_learned
 from visterm.learn.choosing import MINUTES, Chooser, why_not
 from visterm.learn.data import labelled, labelled_but_unreadable, labels_only, require_labels
 from visterm.learn.earlier import earlier_estimator
+from visterm.learn.explaining import facts_of, labelled_too_little, weak_names, why_chosen
 from visterm.learn.learned_search import learned_search
 from visterm.learn.quality import figure_of, right_answers
 from visterm.models import Model, ModelInfo, save_model
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
 _SMALL = 3000
 #: The share of the time for choosing that is left to each of the tasks that follow.
 _LEFT_TO_OTHERS = 0.15
-#: A class or tag counts as weak below this quality, if it has at least this many pictures.
-_WEAK, _WEAK_PICTURES = 0.5, 3
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ class Outcome:
     ``tried`` is empty if an earlier choice was kept. For ``untried`` the time was too short. ``half_quality`` is the
     quality with half of the labelled pictures, in the comparison. ``weak`` lists the classes or tags that are
     recognised badly, first those where that costs most. ``landmarks`` is the number of pictures by whose kernel the
-    others are known; 0 if the kernel is exact.
+    others are known; 0 if the kernel is exact. ``why`` says why the method was chosen. ``few`` lists classes with few
+    labelled pictures; ``none_of_these`` is the share of pictures that probably belong to no labelled class.
     """
 
     what: str
@@ -138,6 +139,9 @@ class Outcome:
     weak: list[str] = field(default_factory=list)
     reason: str = ""
     landmarks: int = 0
+    why: str = ""
+    few: list[str] = field(default_factory=list)
+    none_of_these: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -181,7 +185,7 @@ def train(
 
 def _require_method(name: str) -> None:
     known = [*LEARNED, *(method.name for method in registry.methods())]
-    if name not in known:
+    if name.removesuffix(OVER_GRAPH) not in known:
         near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise UsageError(
@@ -267,7 +271,7 @@ def train_one(
     collection = holdings.collection()
     labels = labels_only(holdings, collection)
     require_labels(labels, [chosen])
-    name = name or chosen.name
+    name = name or chosen.name.replace("+", "-")
     holdings.shelf.place(name, 1)  # refuses an impossible name before the work
     ready = ready_recipe(holdings, recipe or chosen.recipe)
     # The pictures to learn from: the labelled ones, or all if the method also learns from the others.
@@ -330,8 +334,7 @@ def _about(trained: Trained, found: Mapping[str, float]) -> dict[str, Any]:
         "parameters": {key: str(value) for key, value in trained.estimator.get_params(deep=False).items()},
         "seconds": round(trained.fit_seconds, 3),
     }
-    if landmarks := getattr(trained.estimator, "n_landmarks_", 0):
-        about["landmarks"] = landmarks
+    about |= facts_of(trained)
     if performance is None:
         return about
     parts = {
@@ -382,14 +385,9 @@ def _outcome(what: str, model: TrainedModel, choice: Choice | None) -> Outcome:
         tried=[] if choice is None else [ComparedMethod.of(each, task) for each in choice.tried],
         untried=[] if choice is None else list(choice.untried),
         half_quality=None if choice is None else choice.half_value,
-        weak=_weak(model),
+        weak=weak_names(model),
         landmarks=model.training.get("landmarks", 0),
+        why=why_chosen(task, model, choice),
+        few=labelled_too_little(model) if task is Task.CLASSIFY else [],
+        none_of_these=model.training.get("none_of_these", {}).get("share", 0.0) if task is Task.CLASSIFY else 0.0,
     )
-
-
-def _weak(model: TrainedModel) -> list[str]:
-    """The classes or tags that are recognised badly: first those where that costs most, by pictures times shortfall."""
-    counts = model.training.get("label_counts", {})
-    quality: dict[str, float] = model.training.get("label_quality", {})
-    bad = [name for name, value in quality.items() if value < _WEAK and counts.get(name, 0) >= _WEAK_PICTURES]
-    return sorted(bad, key=lambda name: (-counts[name] * (1.0 - quality[name]), name))[:3]

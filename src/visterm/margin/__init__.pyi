@@ -3,6 +3,7 @@ from .functions.expansion import ExpansionEstimator as ExpansionEstimator
 from .functions.expansion import folds as folds
 from .functions.kernels import gram as gram
 from .functions.left_out import LeavesOut as LeavesOut
+from .functions.left_out import prints_of as prints_of
 from .functions.one_vs_all import OneVsAll as OneVsAll
 from .functions.product_kernel import ProductKernel as ProductKernel
 from .functions.selection import Choice as Choice
@@ -52,6 +53,7 @@ __all__ = [
     "choose_parameters",
     "folds",
     "gram",
+    "prints_of",
     "smooth_hinge",
     "solve",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -11,6 +11,8 @@ from visterm.contracts.tasks import LEARNED, Task
 from visterm.documents.figure import Basis, Figure, Stratum, figure
 from visterm.version import __version__
 
+#: A smaller share of pictures that belong to no labelled class does not count.
+_STRANGE = 0.02
 _MAIN_MEASURES = {Task.CLASSIFY: "accuracy", Task.ANNOTATE: "tag accuracy", Task.RANK: "AvgP"}
 
 
@@ -108,6 +110,13 @@ class ModelInfo:
         what = next(word for word, learned in LEARNED.items() if learned is task)
         baseline = None if task is Task.RANK else self.baseline_metrics.get(self.main_measure(task))
         parts = right.strata if strata is None else strata
+        none = self.training.get("none_of_these") if task is Task.CLASSIFY and strata is None else None
+        if none and none["share"] >= _STRANGE and none["measured"] and right.basis == "labelled pictures":
+            # Pictures of unlabelled classes are right if they are called that; labelled ones stood for them.
+            parts = [
+                replace(parts[0], share=1 - none["share"]),
+                Stratum(none["share"], none["right"], none["measured"]),
+            ]
         basis = right.basis if strata is None else "measuring sample"
         return figure(what, basis, parts, model=self.reference, baseline=baseline, advice=advice)
 

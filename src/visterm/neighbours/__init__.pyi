@@ -5,6 +5,7 @@ from .kernel_ccd import KernelContextualAnnotator as KernelContextualAnnotator
 from .knn import KnnClassifier as KnnClassifier
 from .knn_tags import KnnAnnotator as KnnAnnotator
 from .majority_class import MajorityClass as MajorityClass
+from .prototypes import Prototypes as Prototypes
 from .quantized_knn import QuantizedKnnAnnotator as QuantizedKnnAnnotator
 from .tag_frequency import TagFrequency as TagFrequency
 from .tagprop import TagProp as TagProp
@@ -27,6 +28,7 @@ __all__ = [
     "KnnClassifier",
     "LikelihoodTwoPassKnn",
     "MajorityClass",
+    "Prototypes",
     "QuantizedKnnAnnotator",
     "TagFrequency",
     "TagProp",

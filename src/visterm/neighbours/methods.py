@@ -89,6 +89,14 @@ METHODS = (
         reference="Verma and Jawahar, ECCV 2012",
     ),
     Method(
+        "prototypes",
+        "visterm.neighbours.prototypes:Prototypes",
+        CLASSIFY,
+        "deep",
+        "the most similar class mean; pictures without a class help to find it",
+        reference="after Liu, Song and Qin, ECCV 2020",
+    ),
+    Method(
         "two-pass-knn-likelihood",
         "visterm.neighbours.two_pass_knn_likelihood:LikelihoodTwoPassKnn",
         ANNOTATE,

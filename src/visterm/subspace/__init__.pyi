@@ -1,6 +1,8 @@
 from .cca import CCA as CCA
 from .cca import cholesky_whitening as cholesky_whitening
 from .contextual_distance import ContextualDistance as ContextualDistance
+from .directions import Directions as Directions
+from .directions import checksum as checksum
 from .directions import reduced as reduced
 from .directions import sample as sample
 from .feature_maps import FeatureMaps as FeatureMaps
@@ -20,12 +22,14 @@ __all__ = [
     "PCA",
     "PLS",
     "ContextualDistance",
+    "Directions",
     "FeatureMaps",
     "KernelMap",
     "LinearEmbedding",
     "Moments",
     "ProductQuantizer",
     "ViewMoments",
+    "checksum",
     "cholesky_whitening",
     "kernel_components",
     "nearest_coded",

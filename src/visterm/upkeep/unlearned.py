@@ -8,8 +8,11 @@ import numpy as np
 
 from visterm.collection.holdings import Holdings
 from visterm.contracts import Task
+from visterm.contracts.tasks import LEARNED
 from visterm.documents.document import Document
 from visterm.errors import UsageError
+from visterm.learn.choosing import why_not
+from visterm.learn.data import labels_only
 from visterm.review import Reviewer
 
 #: Who decides when to learn again: nobody, a person who is asked, or Visterm by itself.
@@ -52,6 +55,9 @@ def unlearned(holdings: Holdings, reviewer: Reviewer) -> Unlearned:
     changed = _changed(holdings, reviewer) if labels else 0
     share = (changed or 0) / max(1, len(holdings.collection().frame.rows))
     due = labels >= _MANY or (labels >= _FEW and (changed or 0) >= _CHANGED and share >= _CHANGED_SHARE)
+    if due:  # what training would refuse is not offered
+        told = labels_only(holdings, holdings.collection())
+        due = any(not why_not(task, told) for task in LEARNED.values())
     known = [info.training.get("took") for info in infos.values()]
     seconds = sum(each for each in known if isinstance(each, int | float)) or None
     return Unlearned(labels, changed, due and when != "off", seconds, when)

@@ -37,6 +37,8 @@ _FAINT = "bright_black"
 _MOST_COUNTS = 12
 #: Answers that are less likely than this are not shown beside a better one.
 _HOPELESS = 0.01
+#: And so is it that a picture may belong to none of the classes.
+_STRANGE = 0.05
 ModelOption = Annotated[
     str | None, typer.Option("--model", "-m", help="NAME, NAME@VERSION or a model folder (default: the best).")
 ]
@@ -116,7 +118,7 @@ def _show_suggestions(
         for doubt in done.doubts if done.answers else ():
             say(doubt, style="yellow")
         for answer in done.answers:
-            said = ", ".join(f"{label.name} {percent(label.probability)}" for label in _worth_showing(answer))
+            said = ", ".join(f"{name} {percent(p)}" for name, p in _worth_showing(answer))
             if said or len(done.answers) == 1:
                 say_row(f"{answer.path}: {said or 'nothing likely enough'}")
         unsure = sum(not answer.labels for answer in done.answers)
@@ -135,9 +137,12 @@ def _show_suggestions(
         raise typer.Exit(1)
 
 
-def _worth_showing(answer: collection.PictureRow) -> list[collection.LikelyName]:
-    """The answers without the hopeless ones; the best is always shown."""
-    return [label for place, label in enumerate(answer.labels) if place == 0 or label.probability >= _HOPELESS]
+def _worth_showing(answer: collection.PictureRow) -> list[tuple[str, float]]:
+    """The answers without the hopeless ones, likeliest first; the best is always shown."""
+    said = [(label.name, label.probability) for label in answer.labels]
+    if answer.labels and answer.none >= _STRANGE:
+        said = sorted([*said, ("none of these", answer.none)], key=lambda each: -each[1])
+    return [each for place, each in enumerate(said) if place == 0 or each[1] >= _HOPELESS]
 
 
 class QueryCommand(TyperCommand):
@@ -154,18 +159,26 @@ _MARK = "\0"
 _OPTION_LIKE = re.compile(r"^-(?=[^-\d\W][^\d\W]|[(\"])")
 
 
+@dataclass(frozen=True)
+class SearchOptions:
+    """What is found and in which order; the names are those of :meth:`visterm.Workspace.search`."""
+
+    limit: LimitOption = 20
+    why: Annotated[
+        bool, typer.Option("--why", help="Say why each picture matches, and where in the picture; --sheet draws it.")
+    ] = False
+    unlikely: Annotated[bool, typer.Option("--all", help="Also show pictures that are less likely to match.")] = False
+    sort: Annotated[str, typer.Option(help="Order: best, date, rating or size.")] = "best"
+
+
+@spread
 def search(
     words: Annotated[
         list[str], typer.Argument(help="What to look for, such as: boat sunset -people.", metavar="QUERY")
     ],
     model: ModelOption = None,
-    limit: LimitOption = 20,
-    why: Annotated[
-        bool, typer.Option("--why", help="Say why each picture matches, and where in the picture; --sheet draws it.")
-    ] = False,
-    unlikely: Annotated[bool, typer.Option("--all", help="Also show pictures that are less likely to match.")] = False,
+    options: SearchOptions = SearchOptions(),
     sheet: SheetOption = None,
-    sort: Annotated[str, typer.Option(help="Order: best, date, rating or size.")] = "best",
     facets: Annotated[
         bool, typer.Option("--facets", help="Count what is found: months, places, cameras, ratings, tags and more.")
     ] = False,
@@ -195,8 +208,8 @@ def search(
         if facets:
             show(photos.facets(query), as_json, _print_facets)
             return
-        found = photos.search(query, model=model, limit=limit, unlikely=unlikely, why=why, sort=sort)
-        show(found, as_json, lambda found: _print_findings(found, why=why, unlikely=unlikely, sort=sort))
+        found = photos.search(query, model=model, **given(options))
+        show(found, as_json, lambda found: _print_findings(found, options))
         _write_sheet(photos, found, sheet, as_json)
 
 
@@ -254,7 +267,7 @@ def _write_sheet(photos: Workspace, found: find.Findings | find.Lookalikes, file
             typer.echo(f"contact sheet written to {printable(str(written))}; 'visterm add' leaves it out")
 
 
-def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool, sort: str = "best") -> None:
+def _print_findings(findings: find.Findings, options: SearchOptions) -> None:
     for note in findings.notes:
         say(note, style="yellow")
     if findings.read_as:
@@ -265,7 +278,7 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool, sort:
     likely = [found for found in findings.found if found.likely and not found.told]
     n_shown = len(told) + len(likely)
     guess = f": the best guess has a chance of {percent(findings.best)}" if findings.best > 0 else ""
-    hint = ", shown with --all" if guess and not unlikely else ""
+    hint = ", shown with --all" if guess and not options.unlikely else ""
     if n_shown and findings.n_likely == 0:  # not even one picture is likely to match all words
         say(f"nothing found for all words{guess}{hint}; these match some of them", style="bold")
     if findings.weak:
@@ -273,14 +286,14 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool, sort:
     for missing in dict.fromkeys(found.missing for found in findings.found if found.likely):
         by_people = [found for found in told if found.missing == missing]
         by_model = [found for found in likely if found.missing == missing]
-        if sort != "best":  # one list in this order, whoever says so
+        if options.sort != "best":  # one list in this order, whoever says so
             group = [found for found in findings.found if found.likely and found.missing == missing]
-            _print_group(f"by {sort}{_without(missing)}", group, why=why)
+            _print_group(f"by {options.sort}{_without(missing)}", group, why=options.why)
             continue
         fields = {word.field for word in findings.understood}
         who = "files" if fields and fields <= find.CONDITIONS.keys() else "people"
-        _print_group(f"{who} say{_without(missing)}", by_people, why=why)
-        _print_group(f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=why)
+        _print_group(f"{who} say{_without(missing)}", by_people, why=options.why)
+        _print_group(f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=options.why)
     if findings.guessed:
         say(f"no picture is known to match, and none is likely to match{guess}", style="bold")
     elif not n_shown:
@@ -294,7 +307,7 @@ def _print_findings(findings: find.Findings, *, why: bool, unlikely: bool, sort:
     for missing in dict.fromkeys(found.missing for found in others):
         group = [found for found in others if found.missing == missing]
         title = "these look most like it" if findings.guessed else "less likely"
-        _print_group(f"{title}{_without(missing)}", group, why=why, style=_FAINT)
+        _print_group(f"{title}{_without(missing)}", group, why=options.why, style=_FAINT)
     if findings.guessed and len(findings.teachable) == 1:
         (word,) = findings.teachable
         by_one = f"'visterm label PICTURE --tag {shlex.quote(word)}' for one that is right"

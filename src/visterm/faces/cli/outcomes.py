@@ -7,7 +7,7 @@ from pathlib import Path
 
 from visterm import catalogue, learn
 from visterm.documents.figure import Figure
-from visterm.documents.wording import counted
+from visterm.documents.wording import counted, percent
 from visterm.faces.cli.output import say
 
 #: Where the words begin that follow the name of a task.
@@ -17,6 +17,8 @@ _NAMED = 3
 
 #: A gain that is worth telling about: half a point.
 _WORTH_TELLING = 0.005
+#: And a share of pictures that belong to no labelled class.
+_STRANGE = 0.05
 
 
 def print_training(done: learn.Training) -> None:
@@ -28,6 +30,7 @@ def print_training(done: learn.Training) -> None:
             say(f"  {outcome.what:<8} {outcome.figure.words if outcome.figure else ''}", indent=_INDENT)
             near = f" with {outcome.landmarks:,} landmarks" if outcome.landmarks else ""
             by = f"by {outcome.method}{near} on {outcome.recipe}: {outcome.model}"
+            by += f" ({outcome.why})" if outcome.why else ""
             say(f"{' ' * _INDENT}{by}", style="bright_black", indent=_INDENT)
     if done.any_words is not None:
         say(f"  {'words':<8} {_of_any_words(done.any_words)}", indent=_INDENT)
@@ -89,6 +92,16 @@ def _advice(done: learn.Training) -> list[str]:
         lines.append("Next: 'visterm tag' suggests tags, 'visterm search WORDS' finds pictures.")
     elif learned:
         lines.append("Next: 'visterm classify' sorts the pictures without a class.")
+    for outcome in learned:
+        if outcome.few:
+            names = ", ".join(repr(name) for name in outcome.few[:_NAMED])
+            more = f" and {len(outcome.few) - _NAMED} more" if len(outcome.few) > _NAMED else ""
+            lines.append(f"Few labels: label five pictures of {names}{more}; 'visterm serve' asks for the most useful.")
+        if outcome.none_of_these >= _STRANGE:
+            share = percent(outcome.none_of_these)
+            lines.append(
+                f"Unknown: {share} of the pictures seem to belong to none of these classes; label some of them."
+            )
     weak = [name for outcome in learned if outcome.what != "search" for name in outcome.weak[:2]]
     if weak:
         names = ", ".join(repr(name) for name in weak)

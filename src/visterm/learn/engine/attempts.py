@@ -60,6 +60,17 @@ class Attempt:
             raise InputError(f"{self.candidate.method.name} cannot be compared: no held-out picture gives a figure")
         return float(each.mean())
 
+    def worth(self, task: Task) -> Floats:
+        """What candidates are compared by, one number for each held-out picture or query; larger is better.
+
+        For classes it is the logarithm of the probability of the right class, where the method has probabilities: it
+        also tells methods apart that answer the same.
+        """
+        losses = [each.log_loss for each in self.performances]
+        if task is not Task.CLASSIFY or any(loss is None for loss in losses):
+            return self.each(task)
+        return -np.concatenate([loss for loss in losses if loss is not None])
+
     def error(self, task: Task) -> float:
         """The standard error of :meth:`value`; splits share pictures, so repeating them does not make it smaller."""
         each = self._defined(task)

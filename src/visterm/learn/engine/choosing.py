@@ -116,7 +116,7 @@ def choose(
         for recipe in recipes[1:]:
             able = [each for each in tried if each.candidate.method.takes_any_features or "+" not in recipe]
             if able:
-                attempted(replace(max(able, key=lambda each: each.value(task)).candidate, recipe=recipe))
+                attempted(replace(max(able, key=lambda each: _mean_worth(each, task)).candidate, recipe=recipe))
             bar.advance()
         best = _worth_it(task, tried, recipes).candidate
         for variant in (variants or {}).get(best.method.name, ()):
@@ -134,16 +134,21 @@ def _like(last: Attempt, recipe: str) -> float:
 
 def _worth_it(task: Task, tried: Sequence[Attempt], recipes: Sequence[str]) -> Attempt:
     """The best on the cheapest features; then each costlier one that is better by enough."""
-    by_cost = sorted(tried, key=lambda each: (recipes.index(each.candidate.recipe), -each.value(task)))
+    by_cost = sorted(tried, key=lambda each: (recipes.index(each.candidate.recipe), -_mean_worth(each, task)))
     best = by_cost[0]
     for other in by_cost[1:]:
         if other.candidate.recipe == best.candidate.recipe:
             continue
-        gain = other.each(task) - best.each(task)
+        gain = other.worth(task) - best.worth(task)
         gain = gain[np.isfinite(gain)]
         if gain.mean() > _WORTH * gain.std() / math.sqrt(len(gain)) and gain.mean() > 0:
             best = other
     return best
+
+
+def _mean_worth(attempt: Attempt, task: Task) -> float:
+    """The mean of what candidates are compared by."""
+    return float(np.nanmean(attempt.worth(task)))
 
 
 def _value_at_half(

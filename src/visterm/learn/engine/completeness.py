@@ -7,7 +7,7 @@ become probabilities of what is true, not of what is written (``Dataset.shares``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from visterm.calibration import TagProbabilities, Written, share_written
 from visterm.catalogue.acts import Extent
 from visterm.compute import memory
 from visterm.compute.parallel import split
-from visterm.contracts import Features
+from visterm.contracts import Features, is_several
 from visterm.learn.engine.dataset import ENOUGH, Dataset
 from visterm.margin import Ridge
 from visterm.subspace import reduced, sample
@@ -72,10 +72,10 @@ def with_shares(data: Dataset) -> Dataset:
         return replace(data, shares=shares)
     if claimed and not len(open_):  # a look at some of the pictures
         of_base = data.select(base)
-        left_out = _fit(_directions(of_base.X), np.arange(len(base)), of_base.tags[:, some]).left_out
+        left_out = _fit(reduced(_roots(of_base.X)), np.arange(len(base)), of_base.tags[:, some]).left_out
         if share_written(left_out, of_base.tags[:, some], claimed=True) == 1:
             return replace(data, shares=shares)
-    Z = _directions(data.X)
+    Z = reduced(_roots(data.X))
     left_out = _fit(Z, base, data.tags[base][:, some]).left_out
     share = share_written(left_out, data.tags[base][:, some], claimed=claimed)
     if share < 1:
@@ -108,7 +108,7 @@ def completed(data: Dataset) -> Dataset:
         return data
     most = max(_FEWEST_LEARNED, n_numbers // len(columns))
     base = base[sample(len(base), most)] if len(base) > most else base
-    Z, own = _directions(data.X), data.written(base, columns)
+    Z, own = reduced(_roots(data.X)), data.written(base, columns)
     of_base = data.tags[base][:, columns]
     added = _added(data, _probable(Z, base, of_base, open_, own), open_, columns)
     if own is not None:  # what was added teaches once more
@@ -186,22 +186,8 @@ def _frequent(tags: sparse.csr_array, most: int = _MOST_TAGS) -> Integers:
     return np.sort(np.argsort(-counts, kind="stable")[: min(most, int((counts > 1).sum()))])
 
 
-def _directions(X: Features) -> NDArray[np.float32]:
-    """The leading directions of all features together; each feature has the same length."""
-    return reduced(_Joined(X))
-
-
-class _Joined:
-    """The rows of all features side by side, each of unit length; made when they are asked for."""
-
-    def __init__(self, X: Features) -> None:
-        self._parts = list(X.values()) if isinstance(X, Mapping) else [X]
-
-    def __len__(self) -> int:
-        return int(self._parts[0].shape[0])
-
-    def __getitem__(self, rows: Any) -> Floats:
-        parts = (part[rows] for part in self._parts)
-        dense = [np.sqrt(part.toarray()) if isinstance(part, sparse.csr_array) else np.asarray(part) for part in parts]
-        unit = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in dense]
-        return np.hstack(unit).astype(np.float32)
+def _roots(X: Features) -> Features:
+    """Features to compare; of bags of codewords, the roots of the counts."""
+    if is_several(X):
+        return {name: _roots(part) for name, part in X.items()}
+    return X.sqrt() if isinstance(X, sparse.csr_array) else X

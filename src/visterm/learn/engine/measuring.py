@@ -53,6 +53,8 @@ MAX_QUERY_WORDS = 3
 #: A search is measured on at most this many queries, and on fewer if queries times pictures would be more numbers than
 #: this. The sample has a fixed seed.
 MAX_QUERIES, MAX_SCORES = 20_000, 20_000_000
+#: No class is less probable than this.
+_LEAST = 1e-3
 _FAMILIES = {Task.CLASSIFY: {"classes", "class scores"}, Task.ANNOTATE: {"tags"}, Task.RANK: {"rankings"}}
 
 
@@ -63,7 +65,8 @@ class Performance:
     ``each`` has the values of a task's first measure, one per held-out picture or query, for paired tests. A measure
     that is not a mean has none. ``of_labels`` has, for every class, the share of its pictures that were recognised; for
     every tag, the average precision of a search for it (NaN: no held-out picture has it). ``held_out`` has the rows of
-    the pictures that a task was measured on; ``n_suggested`` tags were suggested for them.
+    the pictures that a task was measured on; ``n_suggested`` tags were suggested for them. ``log_loss`` has, for every
+    held-out picture with a class, minus the logarithm of the probability of that class.
     """
 
     method: str
@@ -74,6 +77,7 @@ class Performance:
     of_labels: dict[Task, Floats] = field(default_factory=dict)
     held_out: dict[Task, NDArray[np.int64]] = field(default_factory=dict)
     n_suggested: int = 0
+    log_loss: Floats | None = None
 
     @property
     def n_held_out(self) -> dict[Task, int]:
@@ -150,7 +154,7 @@ def measure_fitted(
     values: dict[Task, dict[str, float]] = {}
     each: dict[Task, Floats] = {}
     of_labels: dict[Task, Floats] = {}
-    judged, of_words = None, None
+    judged, of_words, log_loss = None, None, None
     wanted = [task for task in tasks if method.does(task)]  # features of pictures that are not asked are not copied
     rows = {task: held_out[(data.has_class if task is Task.CLASSIFY else data.measurable)[held_out]] for task in wanted}
     classified = data.select(rows.get(Task.CLASSIFY, held_out[:0]))
@@ -161,6 +165,7 @@ def measure_fitted(
             continue
         if task is Task.CLASSIFY and len(estimator.classes_):
             values[task], each[task], of_labels[task] = _measure_classes(chosen, estimator, classified)
+            log_loss = _log_loss(estimator, classified)
         elif task is Task.ANNOTATE and measures is None:
             of_words = word_scores(estimator, tagged.X)
             if probabilities is not None:
@@ -186,6 +191,7 @@ def measure_fitted(
         of_labels=of_labels,
         held_out={task: rows[task] for task in values},
         n_suggested=0 if judged is None else int(judged.suggested.sum()),
+        log_loss=log_loss,
     )
     return Measured(performance, estimator, data, judged, of_words)
 
@@ -201,6 +207,16 @@ def _measure_classes(
         of_top, each_of_top = _evaluate(top, classified.y, scores, classes=estimator.classes_)
         values, each = values | of_top, each if len(each) else each_of_top
     return values, each, _of_classes(classified, predicted)
+
+
+def _log_loss(estimator: Any, classified: Dataset) -> Floats | None:
+    """Minus the logarithm of the probability of each picture's class; None for a method without probabilities."""
+    if not hasattr(estimator, "predict_proba"):
+        return None
+    p, known = estimator.predict_proba(classified.X), np.asarray(estimator.classes_)
+    at = np.searchsorted(known, classified.y).clip(max=len(known) - 1)
+    chance = np.where(known[at] == classified.y, p[np.arange(len(p)), at], 0.0)
+    return np.asarray(-np.log(np.maximum(chance, _LEAST)))
 
 
 def _measure_search(

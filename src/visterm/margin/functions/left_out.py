@@ -83,7 +83,7 @@ class LeavesOut(ByLandmarks):
 
     def _keep_own_of(self, fit: LandmarkFit, *, more: bool = False) -> None:
         """Keep what leaves the pictures of a fit by landmarks out, with ``more`` besides those kept earlier."""
-        prints = _prints(fit.lesson.X, fit.lesson.rows)
+        prints = prints_of(fit.lesson.X, fit.lesson.rows)
         leverages, targets = fit.left_out.leverages, sparse.csr_array(fit.lesson.targets, dtype=np.float32)
         if more:
             prints = np.concatenate([self.own_prints_, prints])
@@ -98,7 +98,7 @@ class LeavesOut(ByLandmarks):
         if not hasattr(self, "rotation_") or not hasattr(self, "own_prints_"):
             return None
         rows = rows_with_tags(tags)
-        prints = np.concatenate(list(_prints(X, rows)) or [np.empty(0, np.uint64)])
+        prints = prints_of(X, rows)
         order = np.argsort(prints, kind="stable")
         prints, rows = prints[order], rows[order]
         # the first of several copies is the one that was learned first
@@ -121,7 +121,7 @@ class LeavesOut(ByLandmarks):
     def _task_scores(self, X: Features, tasks: slice = slice(None)) -> Scores:
         scores = super()._task_scores(X, tasks)
         if self._leaves_out and hasattr(self, "own_prints_") and n_pictures(X):
-            prints = _prints(X, np.arange(n_pictures(X)))
+            prints = prints_of(X, np.arange(n_pictures(X)))
             places = np.searchsorted(self.own_prints_, prints).clip(max=len(self.own_prints_) - 1)
             known = np.flatnonzero(self.own_prints_[places] == prints)
             h = self.own_leverages_[places[known], None]
@@ -139,7 +139,7 @@ class LeavesOut(ByLandmarks):
         return scores
 
 
-def _prints(X: Features, rows: NDArray[Any]) -> NDArray[np.uint64]:
+def prints_of(X: Features, rows: NDArray[Any]) -> NDArray[np.uint64]:
     """A number for each of the rows of one or several features that tells whether two are the same.
 
     It is the sum of the bits of the values in single precision, each times a random odd number. Zeros add nothing, so
@@ -155,7 +155,7 @@ def _prints(X: Features, rows: NDArray[Any]) -> NDArray[np.uint64]:
     def of_shard(shard: Shard) -> NDArray[np.uint64]:
         blocks = [rows[shard.rows][some] for some in slices(len(shard), _PRINTED_ROWS)]
         found = [[_print_of(take(several[name], some), by) for name, by in factors.items()] for some in blocks]
-        return np.concatenate([np.sum(of_features, axis=0, dtype=np.uint64) for of_features in found])
+        return np.concatenate([np.empty(0, np.uint64), *(np.sum(each, axis=0, dtype=np.uint64) for each in found)])
 
     if len(rows) <= _PRINTED_ROWS:
         return of_shard(Shard(0, len(rows)))
