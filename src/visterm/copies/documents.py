@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from visterm.collection.rows import PictureRow, rows_of
 from visterm.copies import finding
 from visterm.copies.grouping import Group, Groups, Level, groups
-from visterm.copies.taken import ratings
 from visterm.documents.document import Document
 from visterm.errors import InputError
 
@@ -107,7 +106,6 @@ def duplicates(
 def _document(holdings: Holdings, group: Group, now: Groups) -> CopyGroup:
     pictures = holdings.catalogue.pictures_with_ids(group.ids)
     colours = holdings.thumbnails.colours([picture.sha256 for picture in pictures])
-    stars = ratings(holdings, group.ids)
     rows = rows_of(holdings, group.ids)
     members = [
         Member(
@@ -115,7 +113,7 @@ def _document(holdings: Holdings, group: Group, now: Groups) -> CopyGroup:
             files=list(picture.paths),
             bytes=picture.size,
             sharpness=now.sharpness.get(picture.id),
-            rating=stars.get(picture.id),
+            rating=picture.metadata.rating,
             taken=_as_text(now.taken.get(picture.id)),
             kept=picture.id in now.twins.kept,
         )

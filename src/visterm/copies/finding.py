@@ -14,7 +14,7 @@ from visterm.collection.features import RECIPE, described, ready_recipe
 from visterm.copies import kept
 from visterm.copies.comparing import Integers, Pairs, copies
 from visterm.copies.kept import Found
-from visterm.copies.taken import time_taken
+from visterm.copies.taken import seconds_of
 from visterm.storage import WriteLock, make_folder
 from visterm.vision.recipes import recipe as recipe_named
 from visterm.vision.recipes.small_grey import N_WAVES
@@ -65,7 +65,7 @@ def find(opened: Opened) -> Found:
         keys = [*known.keys, *new]
         hashes = opened.library.store(recipe, "wave-hash").rows(keys)
         pairs = copies(hashes, len(known.keys), partial(_small, opened, keys))
-        taken = np.array([_taken(frame.files.get(key)) for key in new], np.float64)
+        taken = np.array(_taken(opened, new), np.float64)
         both = Pairs.joined([known.pairs, pairs])
         now = Found(tuple(keys), both, np.concatenate([known.taken, taken]))
         kept.write(_file(opened), now, recipe.hash)
@@ -130,8 +130,13 @@ def _small(opened: Opened, keys: list[str], rows: Integers) -> NDArray[np.float1
     return pictures
 
 
-def _taken(file: Path | None) -> float:
-    return float("nan") if file is None else time_taken(file)
+def _taken(opened: Opened, keys: list[str]) -> list[float]:
+    """When the pictures with these hashes were taken, as far as their files say."""
+    collection = opened.collection()
+    of = dict(zip(collection.frame.keys, collection.truth.ids[collection.frame.rows].tolist(), strict=True))
+    ids = [of[key] for key in keys]
+    times = dict(zip(sorted(ids), opened.catalogue.metadata_columns(sorted(ids))["taken"], strict=True))
+    return [seconds_of(None if (taken := times[number]) is None else str(taken)) for number in ids]
 
 
 def _file(opened: Opened) -> Path:

@@ -74,11 +74,16 @@ class AnyWordsLearned:
 
 @dataclass(frozen=True, eq=False)
 class _Pictures:
-    """Pictures with features, and what people said of each: the texts, and the forms of their words."""
+    """Pictures, and what people said of each: the texts, and the forms of their words."""
 
     rows: NDArray[np.intp]
     texts: list[list[str]]
     words: list[frozenset[str]]
+
+    def at(self, places: NDArray[np.intp]) -> _Pictures:
+        """Some of these pictures."""
+        kept = places.tolist()
+        return _Pictures(self.rows[places], [self.texts[i] for i in kept], [self.words[i] for i in kept])
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ class _Drawn:
 
 
 def learn_any_words(holdings: Holdings, *, wait: bool = True) -> Model:
-    """Learn from all that people said of pictures, measure it, and keep it; missing features are computed.
+    """Learn from what people said of pictures, measure it, and keep it; features that these lack are computed.
 
     ``wait`` is as in :func:`visterm.collection.features.described`.
     """
@@ -101,11 +106,12 @@ def learn_any_words(holdings: Holdings, *, wait: bool = True) -> Model:
     view = text_view()
     recipe = ready_recipe(holdings, view.recipe)
     keys = collection.frame.keys
-    places, _ = described(holdings, recipe, keys, wait=wait)
-    if not len(places):
+    chosen = _chosen(collection)
+    present, _ = described(holdings, recipe, [keys[place] for place in chosen.rows.tolist()], wait=wait)
+    if not len(present):
         raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
     with progress.task("Learning to find pictures by any words"):
-        pictures = _chosen(collection, np.asarray(places))
+        pictures = chosen.at(present)
         X = stored_features(holdings, recipe, [keys[place] for place in pictures.rows])
         said = _said(pictures, view.encoder)
         queries = list(_queries(holdings, collection, pictures, X, said))
@@ -182,12 +188,11 @@ def _kept(holdings: Holdings, model: Model) -> Model:
     return shelf.load(place)
 
 
-def _chosen(collection: Collection, places: NDArray[np.intp]) -> _Pictures:
-    """At most 10,000 pictures of those at ``places``, those with texts first; and their texts."""
+def _chosen(collection: Collection) -> _Pictures:
+    """At most 10,000 pictures, those with texts first; and their texts."""
     frame = collection.frame
-    of = {place: _texts_of(collection, frame.rows[place]) for place in places.tolist()}
-    rng = np.random.default_rng(0)
-    order = rng.permutation(places)
+    of = [_texts_of(collection, row) for row in frame.rows]
+    order = np.random.default_rng(0).permutation(len(of))
     with_texts = [place for place in order.tolist() if of[place]]
     others = [place for place in order.tolist() if not of[place]]
     rows = np.sort(np.array((with_texts + others)[:_MAX_PICTURES], np.intp))

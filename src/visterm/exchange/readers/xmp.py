@@ -16,7 +16,7 @@ from visterm.catalogue.records import Echo, Reading, Record, Skipped
 from visterm.errors import InputError
 from visterm.exchange.embedded import read_embedded
 from visterm.exchange.exif import is_stock_description
-from visterm.exchange.facts import Problem, merged
+from visterm.exchange.facts import Facts, Problem, merged
 from visterm.exchange.iptc import MAX_KEYWORD_BYTES, IptcTexts, read_iptc
 from visterm.exchange.readers._entries import make_record
 from visterm.exchange.readers._files import base as base
@@ -191,8 +191,9 @@ def _embedded_labels(
     state, n_skipped = unlabelled.state_of(file), reading.skipped
     if state in unlabelled:
         return []
-    found = [labels for labels in _read_inside(file, where, reading, guesses) if labels != PacketLabels()]
-    if not found and reading.skipped == n_skipped:
+    found = list(_read_inside(file, where, reading, guesses))
+    says_nothing = all(labels == PacketLabels() and labels.facts == Facts() for labels in found)
+    if says_nothing and reading.skipped == n_skipped:
         unlabelled.note(state)
     return found
 
