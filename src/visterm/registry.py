@@ -37,7 +37,7 @@ def get(name: str) -> Method:
     >>> sorted(get("knn").tasks), get("sdca+graph").create(C=2.0).estimator.C
     ([<Task.CLASSIFY: 'classify'>], 2.0)
     """
-    if name.endswith(OVER_GRAPH):
+    if isinstance(name, str) and name.endswith(OVER_GRAPH):
         return OverGraph.of(get(name.removesuffix(OVER_GRAPH)))
     if name not in _METHODS:
         near = get_close_matches(name, _METHODS, n=1)

@@ -12,7 +12,7 @@ from scipy import sparse
 from visterm.catalogue.acts import Act
 from visterm.collection.measuring import measuring_sample
 from visterm.contracts import Task
-from visterm.learn import Dataset, Origin, Performance, training, validation_split
+from visterm.learn import Dataset, Origin, Performance, explaining, validation_split
 from visterm.learn.quality import right_answers
 from visterm.workspace import Workspace
 
@@ -143,4 +143,4 @@ def test_weak_labels_are_those_where_shortfall_costs_most():
     quality = {"ant": 0.0, "bee": 0.4, "cat": 0.3, "dog": 0.6, "elk": 0.0, "fox": 0.1}
     counts = {"ant": 3, "bee": 50, "cat": 20, "dog": 900, "elk": 2, "fox": 30}
     model = SimpleNamespace(training={"label_quality": quality, "label_counts": counts})
-    assert training._weak(model) == ["bee", "fox", "cat"]
+    assert explaining.weak_names(model) == ["bee", "fox", "cat"]

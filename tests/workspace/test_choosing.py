@@ -110,8 +110,9 @@ def test_many_pictures_are_learned_by_landmarks_and_the_answer_says_so(photos, v
     monkeypatch.setattr(by_landmarks, "EXACT_UP_TO", 12)
     monkeypatch.setattr(by_landmarks, "N_LANDMARKS", 8)
     monkeypatch.setattr(choosing, "_UP_TO", {"label-propagation": 49})
+    monkeypatch.setattr(choosing, "_SPREAD_UP_TO", 12)
     said = " ".join(visterm("train", "tags", "--choose", "-w", photos.folder).stdout.split())
-    assert "by ridge-tags+graph with 8 landmarks on" in said
+    assert "by ridge-tags with 8 landmarks on" in said
     assert "label-propagation was not compared: it is meant for at most 49 pictures" in said
     monkeypatch.setattr(training, "LEARN_ONCE", 12)
     before = photos.shelf.load(photos.shelf.place("tags", 2)).estimator

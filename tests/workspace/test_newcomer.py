@@ -35,7 +35,8 @@ def test_an_empty_folder_is_told(tmp_path, folder, visterm):
     (tmp_path / "empty").mkdir()
     visterm("init", tmp_path / "empty")
     told = visterm("add", cwd=tmp_path / "empty").stdout
-    assert told.startswith("there is no picture here: Visterm reads .bmp, .gif, .jpeg, .jpg")
+    assert told.startswith("there is no picture here: Visterm reads .arw, .avif, ")
+    assert ".jpeg, .jpg" in told
     assert "no labels" not in told
 
 

@@ -4,7 +4,6 @@ import hashlib
 import io
 import mmap
 import os
-import pickle
 import tempfile
 import threading
 import weakref
@@ -119,7 +118,7 @@ class _Pickler(cloudpickle.Pickler):
 def packed(what: Any) -> bytes:
     """A task or a shard as bytes; functions travel by value where others cannot import them."""
     buffer = io.BytesIO()
-    _Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(what)
+    _Pickler(buffer, protocol=cloudpickle.DEFAULT_PROTOCOL).dump(what)
     return buffer.getvalue()
 
 
@@ -149,4 +148,4 @@ def _ready(key: str, task: bytes | Path) -> Any:
 
 
 def _unpacked(packed: bytes) -> Any:
-    return pickle.loads(packed)  # noqa: S301 - what our own caller packed for this worker
+    return cloudpickle.loads(packed)  # what our own caller packed for this worker, in this run

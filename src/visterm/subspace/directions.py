@@ -95,13 +95,13 @@ def checksum(X: Features) -> str:
     return digest.hexdigest()
 
 
-def reduced(X: Features) -> Floats:
+def reduced(X: Features, n_dims: int = N_DIRECTIONS) -> Floats:
     """The rows of :class:`Directions` with a last column of ones.
 
-    >>> reduced(np.eye(4, dtype=np.float32)).shape
-    (4, 5)
+    >>> reduced(np.eye(4, dtype=np.float32), 2).shape
+    (4, 3)
     """
-    found, n = Directions().fit(X), n_pictures(X)
+    found, n = Directions(n_dims).fit(X), n_pictures(X)
     Z = np.vstack([found.transform(take(X, rows)).astype(np.float32) for rows in slices(n, _BLOCK)])
     return np.hstack([Z, np.ones((n, 1), np.float32)])
 
