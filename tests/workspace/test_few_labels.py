@@ -59,6 +59,8 @@ def test_pictures_of_a_class_that_nobody_labelled_are_none_of_these(photos, vist
     }
     assert suggested["grey3.png"] == -1
     assert suggested["red9.png"] >= 0
+    (number,) = (row.id for path, row in rows.items() if path.startswith("grey3"))
+    assert photos.details(number).none == rows["grey3.png"].none
     kept = photos.classify(write=True).written
     assert kept == sum(at >= 0 for at in suggested.values())
 

@@ -29,8 +29,8 @@ class LabelsOfPictures(Document):
 class PictureDetails(PictureFacts, Document):
     """All that is known of one picture: what the catalogue has, and what models suggest.
 
-    ``classes`` and ``tags`` have each label with its source and the act by which it was given. ``ages`` say when the
-    models that suggest learned.
+    ``classes`` and ``tags`` have each label with its source and the act by which it was given. ``none`` is the
+    probability that no class in use is right. ``ages`` say when the models that suggest learned.
     """
 
     key: str
@@ -39,6 +39,7 @@ class PictureDetails(PictureFacts, Document):
     class_: Label | None
     suggested_class: LikelyName | None
     suggested_tags: list[LikelyName]
+    none: float
     ages: list[Age]
 
 
@@ -64,5 +65,6 @@ def details(holdings: Holdings, number: int) -> PictureDetails:
         class_=picture.class_label,
         suggested_class=row.suggested_class,
         suggested_tags=row.suggested_tags,
+        none=row.none,
         ages=view.ages,
     )

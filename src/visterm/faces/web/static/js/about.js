@@ -2,11 +2,14 @@
 
 import { get } from "./api.js";
 import { ages, doubts, saidChip, suggestedChip, suggestions } from "./chips.js";
-import { fileName, h, thumbnail } from "./dom.js";
+import { fileName, h, percent, thumbnail } from "./dom.js";
 import { give } from "./naming.js";
 import { dialog, told } from "./notices.js";
 import { address, go, NO_FILTERS, read } from "./state.js";
 import { store } from "./store.js";
+
+/** From this probability on, it is said that a picture may belong to no class in use. */
+const STRANGE = 0.2;
 
 const when = (time) => new Date(time).toLocaleString();
 const whom = (label) => `${label.source === "person" ? "a person" : label.source === "import" ? "imported" : label.source}, ${when(label.time)}`;
@@ -36,6 +39,7 @@ export function about(details, { why = null, reason = null } = {}) {
     h("ul", { class: "labels" }, details.class
       ? saidChip(details.class.name, { kind: "class", title: whom(details.class), remove: details.class.source === "person" ? () => store.label([id], { clear: ["class"] }) : null })
       : h("li", { class: "soft" }, "none yet")),
+    details.none >= STRANGE ? h("p", { class: "doubt" }, `Perhaps none of your classes: ${percent(details.none)}. If so, give it a class of its own.`) : null,
     h("h2", {}, "Tags"),
     h("ul", { class: "labels" }, people.length
       ? people.map((label) => saidChip(label.name, {
