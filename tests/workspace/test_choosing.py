@@ -126,6 +126,17 @@ def test_many_pictures_are_learned_by_landmarks_and_the_answer_says_so(photos, v
     assert after.tag_counts_.sum() == before.tag_counts_.sum() + 2
 
 
+def test_features_that_take_too_long_for_all_labelled_pictures_are_not_compared(photos, monkeypatch):
+    monkeypatch.setattr(choosing, "RECIPES", ("colour", "globals"))
+    monkeypatch.setattr(choosing.Chooser, "_cost", lambda self, recipe, rows: 1.0 * len(rows))
+    done = photos.train("tags", choose_again=True)
+    assert {one.recipe for one in outcome(done, "tags").tried} == {"colour", "globals"}
+    monkeypatch.setattr(choosing.Chooser, "_cost", lambda self, recipe, rows: 100.0 * len(rows))
+    done = photos.train("tags", choose_again=True)
+    assert {one.recipe for one in outcome(done, "tags").tried} == {"colour"}
+    assert any("globals was not compared: its features would take about" in text for text in done.missing)
+
+
 def test_the_choice_can_be_made_again(photos):
     again = photos.train("tags", choose_again=True)
     assert [each.what for each in again.outcomes] == ["tags"]

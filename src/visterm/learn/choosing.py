@@ -52,6 +52,9 @@ _SHARED = 2
 #: The features if the network is not installed.
 _WITHOUT_NETWORK = ("tagging-fast",)
 MINUTES = 3.0
+#: Features beyond the first are compared if all labelled pictures get them in this many times the time for choosing:
+#: who learns from them needs them of all.
+_DESCRIBING = 4
 #: A model of its own for search must be better by this much average precision than the model for tags.
 _OWN_MODEL = 0.01
 #: A choice is kept until the collection has this many times as many labelled pictures.
@@ -140,6 +143,7 @@ class Chooser:
             # Is a model of its own better than the model for tags, on the same features and as it was trained?
             names, recipes = (_first(tags.method), *names), (tags.recipe,)
             parameters[_first(tags.method)] = tags.training["choice"].get("parameters") or {}
+        recipes = (recipes[0], *(recipe for recipe in recipes[1:] if self._is_worth_describing(what, recipe, seconds)))
         candidates = [
             Candidate(method, recipes[0], parameters.get(method.name, {}))
             for method in map(registry.get, dict.fromkeys(names))
@@ -169,6 +173,17 @@ class Chooser:
 
     def _is_too_slow(self, method: str) -> bool:
         return len(self.labels) > _UP_TO.get(method, len(self.labels))
+
+    def _is_worth_describing(self, what: str, recipe: str, seconds: float) -> bool:
+        """Whether the winner, too, can learn from these features soon."""
+        needed = self._cost(recipe, np.flatnonzero(self.labels.labelled(LEARNED[what])))
+        if needed <= _DESCRIBING * max(seconds, 60.0 * MINUTES):
+            return True
+        self.missing.append(
+            f"{recipe} was not compared: its features would take about {needed / 60:.0f} minutes; 'visterm features"
+            f" {recipe}' computes them before"
+        )
+        return False
 
     def _n_labelled(self, what: str) -> int:
         return int((self.labels.labelled(LEARNED[what]) & ~self.labels.is_test).sum())
