@@ -9,6 +9,7 @@ from PIL import Image
 
 from visterm.exchange import PacketLabels, merge_packet
 from visterm.exchange.readers import xmp
+from visterm.exchange.unlabelled import UnlabelledFiles
 from visterm.workspace import Workspace
 
 
@@ -220,5 +221,5 @@ def test_pictures_without_labels_inside_are_opened_once(picture, tmp_path, monke
         Image.new("RGB", (20, 10), "green").save(plain, exif=_exif())
         photos.add([picture.parent])
         assert {tag.name for tag in photos.catalogue.picture(plain).tags} == {"new", "inside"}
-        (photos.state / "unlabelled-1").write_bytes(b"damaged")
+        (photos.state / UnlabelledFiles.NAME).write_bytes(b"damaged")
         assert photos.add([picture.parent]).files.unchanged == 3
