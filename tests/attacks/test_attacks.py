@@ -73,7 +73,7 @@ def test_the_shim_counts_kills_and_fails_calls(tmp_path, run):
 
 
 def test_a_short_soak_refuses_and_loses_nothing(run):
-    report = soak.soak(4, n_readers=2, run=run)
+    report = soak.soak(2, n_readers=2, run=run)
     assert report["failures"] == {}
     assert report["lost_updates"] == 0
     assert report["crashed_workers"] == 0

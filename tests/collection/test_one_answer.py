@@ -349,7 +349,7 @@ OPERATIONS = st.one_of(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=st.lists(OPERATIONS, min_size=1, max_size=5))
 def test_faces_agree_after_anything(taught, tmp_path_factory, operations):
     folder = tmp_path_factory.mktemp("changed") / "colours"

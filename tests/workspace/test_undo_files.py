@@ -199,7 +199,7 @@ def act(photos: Workspace, kind: str, *values) -> None:
         pass
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(acts)
 def test_whatever_happens_to_files_all_can_be_undone(tmp_path_factory, actions):
     home = tmp_path_factory.mktemp("undo") / "home"

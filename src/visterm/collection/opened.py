@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from visterm.catalogue.catalogue import Catalogue
-from visterm.compute import device, memory
+from visterm.compute import memory
 from visterm.errors import InputError, VistermError
 from visterm.models.shelf import ModelShelf
 from visterm.storage import STATE, TEMPORARY_PATTERN, WriteLock, is_there
@@ -106,6 +106,8 @@ class Opened:
     @staticmethod
     def use_device(name: str | None) -> None:
         """Say where this process computes: ``auto``, the default, ``numpy``, ``cpu`` (torch) or ``cuda[:N]``."""
+        from visterm.compute import device  # with NumPy, which not every command needs
+
         device.use(name)
 
     def close(self) -> None:

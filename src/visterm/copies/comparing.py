@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.parallel import map_shards
-from visterm.copies._kernels import agreements, likest_turns
 from visterm.vision.recipes.small_grey import CROPS, N_WAVES
 
 #: Hashes whose parts that no turn changes are at least this like (a cosine) are near.
@@ -107,6 +106,8 @@ def _blocks(n: int, n_known: int) -> Iterator[tuple[slice, int, bool]]:
 
 def _likest(hashes: NDArray[np.float16], rows: slice, begin: int, with_whole: bool) -> _Candidates:
     """The likest candidates of a block of rows, at most :data:`MOST` of each."""
+    from visterm.copies._kernels import likest_turns  # numba, which not every command needs
+
     crops = range(0 if with_whole else 1, len(CROPS))
     cut = [_crop(hashes[rows], crop) for crop in crops]
     unturned = np.concatenate([_unturned(each) for each in cut])
@@ -149,6 +150,7 @@ def _unturned(hashes: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _verified(candidates: _Candidates, small: Callable[[Integers], NDArray[np.float16]]) -> Pairs:
     """Those of the candidates whose pixels agree."""
+    from visterm.copies._kernels import agreements
 
     def verify(block: slice) -> NDArray[np.float32]:
         pair = candidates.select(block)
