@@ -100,6 +100,9 @@ class _Writer:
             elif kind != "term" or forward:
                 self._write(kind, here, wanted)
             # else nobody sees a term without labels; models may use it, and deleting it costs a scan
+        for kind, _, wanted in self._changes:
+            if kind == "path" and wanted is not None:
+                self._forget_stray(wanted[0])
         for part, whole in self._parted:
             identity.give_labels(self._connection, whole, part)
         for sha256, (path, _, *state) in self._homeless:
@@ -151,6 +154,13 @@ class _Writer:
         if holder is not None:
             self._give_way(holder)
         self._write("picture", here, wanted)
+
+    def _forget_stray(self, path: str) -> None:
+        """Forget a file whose picture gave way to another one meanwhile: the next scan reads it again."""
+        found = self._connection.execute(
+            "DELETE FROM path WHERE path = ? AND picture_id NOT IN (SELECT id FROM picture)", (path,)
+        )
+        self.overtaken = self.overtaken or found.rowcount > 0
 
     def _files(self, picture: int) -> list[Row]:
         return [list(row) for row in self._connection.execute("SELECT * FROM path WHERE picture_id = ?", (picture,))]
