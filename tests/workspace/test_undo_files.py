@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -200,6 +200,7 @@ def act(photos: Workspace, kind: str, *values) -> None:
 
 
 @settings(max_examples=50, deadline=None)
+@example([("draw", 1, "red"), ("remove", 0), ("again",)])
 @given(acts)
 def test_whatever_happens_to_files_all_can_be_undone(tmp_path_factory, actions):
     home = tmp_path_factory.mktemp("undo") / "home"
